@@ -1,0 +1,1 @@
+"""lumaflow's pipeline: frames in, enhanced frames and descriptors out."""

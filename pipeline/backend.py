@@ -1,0 +1,62 @@
+"""Choosing a device and opening a lane on it."""
+
+from dataclasses import dataclass
+
+from pipeline.errors import DeviceError
+from pipeline.frame import Geometry
+from pipeline.lane import Lane
+from pipeline.options import Options
+
+DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The device that was chosen, "cpu" or "cuda:N", and why in one sentence."""
+
+    device: str
+    reason: str
+
+
+def available_devices() -> list[str]:
+    """Devices on which a lane can be opened here: "cpu", then every usable "cuda:N"."""
+    from pipeline.cuda.probe import probe
+
+    return ["cpu", *probe().devices]
+
+
+def choose_device(wanted: str = "auto") -> Choice:
+    """Decide once where to run: `wanted` is "auto", "cpu", "cuda" or "cuda:N".
+
+    Raises DeviceError when a GPU is asked for by name and cannot be used, never falling back in silence.
+    """
+    if wanted == "cpu":
+        return Choice("cpu", "asked for")
+    if wanted not in ("auto", "cuda") and not (wanted.startswith("cuda:") and wanted[5:].isdecimal()):
+        raise DeviceError(f"the device {wanted!r} came; give auto, cpu, cuda or cuda:N")
+    from pipeline.cuda.probe import probe
+
+    found = probe()
+    if wanted == "auto":
+        return Choice(found.devices[0] if found.devices else "cpu", found.reason)
+    if not found.devices:
+        raise DeviceError(f"{wanted} was asked for, but {found.reason}")
+    device = found.devices[0] if wanted == "cuda" else wanted
+    if device not in found.devices:
+        raise DeviceError(f"{wanted} was asked for; the GPUs here are {', '.join(found.devices)}")
+    return Choice(device, "asked for")
+
+
+def open_lane(device: str, geometry: Geometry, options: Options = DEFAULT_OPTIONS) -> Lane:
+    """Open a lane on `device` (as for `choose_device`); all its memory is taken here.
+
+    Raises DeviceError, or DeviceMemoryError when the device has no room for it.
+    """
+    chosen = choose_device(device).device
+    if chosen == "cpu":
+        from pipeline.cpu.lane import CpuLane
+
+        return CpuLane(geometry, options)
+    from pipeline.cuda.lane import CudaLane
+
+    return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options)

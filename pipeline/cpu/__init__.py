@@ -1,0 +1,1 @@
+"""The CPU lane: the default without a GPU, and the definition of correct."""

@@ -1,0 +1,119 @@
+"""What a lane is asked to do: frozen, validated when made, the same for every device."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pipeline.errors import OptionError
+
+MAX_TILES = 64
+"""Most tiles along one axis of the CLAHE grid."""
+
+
+class Mode(StrEnum):
+    """How the mapping is made from the histogram (spec 2, 3, 4)."""
+
+    EQUALIZE = "equalize"
+    CLIPPED = "clipped"
+    CLAHE = "clahe"
+    IDENTITY = "identity"
+
+
+class ColorMode(StrEnum):
+    """What the mapping acts on in a colour frame (spec 9)."""
+
+    VALUE = "value"
+    LUMA = "luma"
+
+
+class HogLayout(StrEnum):
+    """`opencv`: normalised 36-bin blocks; `compact`: plain 9-bin cells (spec 10)."""
+
+    OPENCV = "opencv"
+    COMPACT = "compact"
+
+
+class Neighborhood(StrEnum):
+    """Where the eight LBP neighbours lie (spec 11)."""
+
+    SQUARE = "square"
+    CIRCLE = "circle"
+
+
+class LbpMapping(StrEnum):
+    """How an 8-bit LBP code becomes a label (spec 11)."""
+
+    RAW = "raw"
+    UNIFORM = "uniform"
+    RIU2 = "riu2"
+    ROR = "ror"
+
+    @property
+    def labels(self) -> int:
+        """Number of labels, the width of a cell histogram."""
+        return {"raw": 256, "uniform": 59, "riu2": 10, "ror": 256}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Equalization:
+    """The mapping: its mode, and for CLAHE the clip limit and the (columns, rows) of tiles.
+
+    `clip_limit` is relative to a flat histogram, as in OpenCV; 0 means no clipping. The grid also
+    divides the heat map, in every mode.
+    """
+
+    mode: Mode = Mode.CLAHE
+    clip_limit: float = 2.0
+    tiles: tuple[int, int] = (8, 8)
+    color: ColorMode = ColorMode.VALUE
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.clip_limit <= 1000.0:
+            raise OptionError(f"clip_limit is {self.clip_limit}; give a number from 0 (no clipping) to 1000")
+        if len(self.tiles) != 2 or not all(1 <= n <= MAX_TILES for n in self.tiles):
+            raise OptionError(f"tiles is {self.tiles}; give (columns, rows), each from 1 to {MAX_TILES}")
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """(columns, rows) of LUTs: the tiles for CLAHE, (1, 1) for every global mode."""
+        return self.tiles if self.mode is Mode.CLAHE else (1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Hog:
+    """Histogram of oriented gradients of the enhanced luma."""
+
+    layout: HogLayout = HogLayout.OPENCV
+
+
+@dataclass(frozen=True, slots=True)
+class Lbp:
+    """Local binary patterns of the enhanced luma; `labels` also returns the label of every pixel."""
+
+    neighborhood: Neighborhood = Neighborhood.SQUARE
+    mapping: LbpMapping = LbpMapping.UNIFORM
+    labels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """All a lane needs to know besides its geometry.
+
+    `slots` is the depth of the ring: frames that can be in flight. `graph` and `timing_every` (read the
+    stage times of every k-th frame) concern CUDA only and never change a result.
+    """
+
+    equalization: Equalization = field(default_factory=Equalization)
+    hog: Hog | None = None
+    lbp: Lbp | None = None
+    heatmap: bool = False
+    slots: int = 3
+    graph: bool = True
+    timing_every: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.slots <= 64:
+            raise OptionError(f"slots is {self.slots}; give a ring depth from 1 to 64")
+        if self.timing_every < 1:
+            raise OptionError(
+                f"timing_every is {self.timing_every}; give 1 for every frame, k for every k-th"
+            )

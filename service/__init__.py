@@ -1,0 +1,1 @@
+"""lumaflow's service: everything a client or an operator touches."""

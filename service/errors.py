@@ -1,0 +1,35 @@
+"""What a client can do wrong and what can be wrong with us; `app` maps each to an HTTP status."""
+
+from pipeline.errors import LumaflowError
+
+
+class BadFrameError(LumaflowError, ValueError):
+    """Bytes that are not the frame they claim to be: garbage, truncated, of the wrong length (400)."""
+
+
+class TooLargeError(LumaflowError, ValueError):
+    """A frame over the limit in bytes or pixels; known from its header, before any decoding (413)."""
+
+
+class UnsupportedMediaError(LumaflowError, ValueError):
+    """A media type or image variant that is not taken (415)."""
+
+
+class UnknownSourceError(LumaflowError, LookupError):
+    """A source that does not exist, or has no frame yet (404)."""
+
+
+class GeometryConflictError(LumaflowError, ValueError):
+    """A frame of another geometry than the one its source was fixed to (409)."""
+
+
+class BusyError(LumaflowError, RuntimeError):
+    """The source's queue is full, or no slot is free; try again a little later (429)."""
+
+
+class WorkerUnavailableError(LumaflowError, RuntimeError):
+    """The worker is starting, restarting, or died with this frame (503)."""
+
+
+class WorkerStuckError(LumaflowError, RuntimeError):
+    """The worker did not answer in time and was killed (504)."""
