@@ -1,0 +1,36 @@
+"""Is there a GPU that lumaflow can use? Looked up without creating anything on it."""
+
+import importlib.util
+from dataclasses import dataclass
+from functools import cache
+
+INSTALL = "install the extra that fits the driver: pip install 'lumaflow[cuda12]' or 'lumaflow[cuda13]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The usable devices ("cuda:0", ...; empty if none) and, in a clause, what was found or is missing."""
+
+    devices: tuple[str, ...]
+    reason: str
+
+
+@cache
+def probe() -> Probe:
+    """Look once for CuPy, a driver with a GPU, and the run-time compiler with its headers."""
+    if importlib.util.find_spec("cupy") is None:
+        return Probe((), f"CuPy is not installed; on a machine with an NVIDIA GPU {INSTALL}")
+    try:
+        import cupy
+        from cupy.cuda import nvrtc, runtime
+    except ImportError as error:
+        return Probe((), f"CuPy cannot be imported ({error}); {INSTALL}")
+    if not cupy.cuda.is_available():
+        return Probe((), "there is no NVIDIA driver with a GPU here; see that nvidia-smi lists one")
+    try:
+        nvrtc.getVersion()
+    except (ImportError, RuntimeError, OSError) as error:
+        return Probe((), f"the CUDA compiler NVRTC is missing ({error}); {INSTALL}")
+    count = runtime.getDeviceCount()
+    names = [runtime.getDeviceProperties(index)["name"].decode() for index in range(count)]
+    return Probe(tuple(f"cuda:{index}" for index in range(count)), f"found {', '.join(names)}")
