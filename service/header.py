@@ -211,6 +211,10 @@ def _read_png(view: memoryview, max_pixels: int) -> ImageHeader:
         if header is None:
             header, color = _read_ihdr(body)
             _check_size(header.width, header.height, max_pixels)
+        elif name == b"acTL":
+            raise UnsupportedMediaError(
+                "an animated PNG came; one picture is taken: send its frames one by one"
+            )
         elif name == b"eXIf":
             orientation = exif_orientation(body)
         seen.add(name)

@@ -1,0 +1,152 @@
+"""Decoding, turning and encoding of images."""
+
+import contextlib
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from pipeline.errors import LumaflowError
+from service.codec import decode, encode_jpeg, encode_png, pack_npz
+from service.errors import BadFrameError
+from service.header import read_header
+
+LIMIT = 50_000_000
+
+
+def decoded(data: bytes) -> NDArray[np.uint8]:
+    return decode(data, read_header(data, LIMIT))
+
+
+def stored(kind: str, image: Image.Image, **options: object) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (31, 47), (1, 1, 3), (31, 47, 3), (5, 1, 3)])
+def test_png_round_trip_is_exact(shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    pixels = rng.integers(0, 256, shape, np.uint8)
+    assert np.array_equal(decoded(encode_png(pixels)), pixels)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (31, 47), (31, 47, 3)])
+def test_jpeg_round_trip_is_close(shape: tuple[int, ...]) -> None:
+    pixels = np.full(shape, 90, np.uint8)
+    back = decoded(encode_jpeg(pixels))
+    assert back.shape == shape
+    assert np.abs(back.astype(int) - 90).max() <= 2
+
+
+def test_pitched_pixels_encode_like_packed_ones(rng: np.random.Generator) -> None:
+    pitched = rng.integers(0, 256, (20, 64, 3), np.uint8)[:, :41]
+    packed = pitched.copy()
+    assert encode_jpeg(pitched) == encode_jpeg(packed)
+    assert encode_png(pitched) == encode_png(packed)
+
+
+def test_jpeg_decodes_as_bgr_like_pillow(rng: np.random.Generator) -> None:
+    rgb = np.kron(rng.integers(0, 256, (4, 6, 3), np.uint8), np.ones((8, 8, 1), np.uint8))
+    data = stored("JPEG", Image.fromarray(rgb), quality=95, subsampling=0)
+    wanted = np.asarray(Image.open(io.BytesIO(data)))[..., ::-1].astype(int)
+    assert np.abs(decoded(data).astype(int) - wanted).max() <= 2
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "1", "L"])
+def test_png_variants_become_8_bit_without_alpha(mode: str, rng: np.random.Generator) -> None:
+    image = Image.fromarray(rng.integers(0, 256, (9, 11, 3), np.uint8)).convert(mode)
+    if mode in ("RGBA", "LA"):
+        image.putalpha(77)
+    gray = mode in ("LA", "1", "L")
+    wanted = np.asarray(image.convert("L") if gray else image.convert("RGB"))
+    assert np.array_equal(decoded(stored("PNG", image)), wanted if gray else wanted[..., ::-1])
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_each_orientation_is_turned_upright(orientation: int, mode: str, rng: np.random.Generator) -> None:
+    shape = (23, 41) if mode == "L" else (23, 41, 3)
+    image = Image.fromarray(rng.integers(0, 256, shape, np.uint8))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = stored("PNG", image, exif=exif)
+    wanted = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
+    assert np.array_equal(decoded(data), wanted if mode == "L" else wanted[..., ::-1])
+
+
+def test_pixels_land_in_out_and_a_wrong_out_is_refused(rng: np.random.Generator) -> None:
+    pixels = rng.integers(0, 256, (5, 9, 3), np.uint8)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = stored("PNG", Image.fromarray(pixels[..., ::-1]), exif=exif)
+    header = read_header(data, LIMIT)
+    out = np.zeros((9, 5, 3), np.uint8)
+    assert decode(memoryview(data), header, out) is out
+    assert np.array_equal(out, np.rot90(pixels, -1))
+    with pytest.raises(ValueError, match=r"\(9, 5, 3\) uint8 is needed"):
+        decode(data, header, np.zeros((5, 9, 3), np.uint8))
+
+
+def test_damaged_data_behind_a_good_header_is_refused(rng: np.random.Generator) -> None:
+    pixels = rng.integers(0, 256, (64, 64, 3), np.uint8)
+    for whole in (encode_png(pixels), encode_jpeg(pixels)):
+        data = bytearray(whole)
+        middle = len(data) // 2
+        data[middle : middle + 64] = bytes(64)
+        with pytest.raises(BadFrameError, match=r"cannot be decoded|damaged"):
+            decoded(bytes(data))
+
+
+def test_a_header_that_is_not_this_image_is_refused() -> None:
+    for encode in (encode_png, encode_jpeg):
+        header = read_header(encode(np.zeros((8, 8), np.uint8)), LIMIT)
+        with pytest.raises(BadFrameError):
+            decode(encode(np.zeros((16, 16), np.uint8)), header)
+
+
+def test_npz_holds_every_array_under_its_name(rng: np.random.Generator) -> None:
+    arrays = {"bins": rng.integers(0, 9, 256, np.uint32), "hog": rng.random((2, 3, 36), np.float32)}
+    with np.load(io.BytesIO(pack_npz(arrays))) as loaded:
+        assert set(loaded) == set(arrays)
+        assert all(np.array_equal(loaded[name], arrays[name]) for name in arrays)
+
+
+def test_opencv_has_its_own_limit_in_pixels() -> None:
+    code = "import service.codec, os; print(os.environ['OPENCV_IO_MAX_IMAGE_PIXELS'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 1 << 28
+
+
+def test_corrupt_files_are_refused_or_truly_fine(shared_data: Path) -> None:
+    fine = {
+        "exif_typeerror.jpg",
+        "missing_huffman.jpg",
+        "padded_idat.png",
+        "png_named.jpg",
+    }
+    passed = set()
+    for path in sorted((shared_data / "images" / "corrupt").iterdir()):
+        with contextlib.suppress(LumaflowError):
+            decoded(path.read_bytes())
+            passed.add(path.name)
+    assert passed == fine
+
+
+def test_odd_sizes_and_formats_decode_like_pillow(shared_data: Path) -> None:
+    checked = 0
+    for path in sorted((shared_data / "images" / "odd_formats").glob("*.png")):
+        try:
+            pixels = decoded(path.read_bytes())
+        except LumaflowError:
+            continue
+        image = Image.open(path)
+        image.info.pop("transparency", None)
+        wanted = np.asarray(image.convert("L") if pixels.ndim == 2 else image.convert("RGB"))
+        assert np.array_equal(pixels, wanted if pixels.ndim == 2 else wanted[..., ::-1]), path.name
+        checked += 1
+    assert checked > 15
