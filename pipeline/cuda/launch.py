@@ -1,0 +1,255 @@
+"""The geometry of every launch and the launches themselves; the order of a step is `lane`'s business.
+
+A `Plan` is made once, from geometry and options alone, without a GPU. A launch function enqueues one kernel
+on the given stream and returns at once. Arrays are CuPy arrays (NumPy ones when the kernels run on the CPU in
+tests): any pitch, any offset; a kernel's callable is CuPy's `RawKernel` or the tests' stand-in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pipeline.frame import Geometry
+from pipeline.options import HogLayout, Lbp, Mode, Options
+from pipeline.tables import HOG_BLOCK_PX, HOG_CELL_PX, LBP_CELL_PX, clip_limit, lut_scale, tile_grid
+
+REPLICAS = 16
+"""Copies of the global bins between which the histogram's blocks spread their additions."""
+
+HISTOGRAM_THREADS = 128
+HISTOGRAM_BLOCKS = 792
+"""Most blocks to cut a frame into: six for each multiprocessor of an H200."""
+HISTOGRAM_PIXELS = 6144
+"""Fewest pixels worth a block: clearing and summing its counters costs as much as counting these."""
+
+APPLY_THREADS = 256
+APPLY_BLOCKS = 1056
+APPLY_PIXELS = 4096
+CHUNK_PX = 16
+QUAD_PX = 4
+
+HOG_CELLS = 16
+"""Cells side by side in a block of threads, one thread a row of a cell."""
+HOG_ROWS = 8
+"""Rows of HOG blocks (or of compact cells) that one block of threads walks down."""
+
+LBP_COLUMNS = 64
+LBP_ROWS = 4
+"""An LBP block of threads covers 16 cells of 16x16 pixels: 64 quads wide, each thread every fourth row."""
+
+NULL = np.intp(0)
+"""The pointer passed for an array that these options do without."""
+
+
+class Kernel(Protocol):
+    """One compiled kernel, called as CuPy calls it."""
+
+    def __call__(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: tuple[Any, ...],
+        *,
+        shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None: ...
+
+
+Kernels = Mapping[str, Kernel]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one kernel is launched, and the scalar arguments that geometry and options fix."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    numbers: tuple[np.generic, ...]
+    shared_bytes: int = 0
+
+    @property
+    def threads(self) -> int:
+        """Threads of one block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """The launches of one step; a feature that was not asked for, or is empty, has none."""
+
+    histogram: Plan
+    apply: Plan
+    hog: Plan | None
+    lbp: Plan | None
+
+
+def plan_step(geometry: Geometry, options: Options) -> Plans:
+    """All launches for frames of this geometry under these options."""
+    return Plans(
+        plan_histogram(geometry, options),
+        plan_apply(geometry, options),
+        plan_hog(geometry, options.hog.layout) if options.hog else None,
+        plan_lbp(geometry, options.lbp) if options.lbp else None,
+    )
+
+
+def tile_counts(options: Options) -> tuple[int, int] | None:
+    """(columns, rows) of the tiles that are counted one by one; None if only the whole frame is."""
+    wanted = options.equalization.mode is Mode.CLAHE or options.heatmap
+    return options.equalization.tiles if wanted else None
+
+
+def plan_histogram(geometry: Geometry, options: Options) -> Plan:
+    """Blocks (part of a tile, tile column, tile row); without tiles the frame is one."""
+    tiles = tile_grid(geometry.width, geometry.height, tile_counts(options) or (1, 1))
+    most = max(HISTOGRAM_BLOCKS // (tiles.columns * tiles.rows), 1)
+    part_height, parts = _cut(tiles.tile_height, min(tiles.tile_pixels // HISTOGRAM_PIXELS, most))
+    per_tile = options.equalization.mode is Mode.CLAHE
+    pixels = tiles.tile_pixels if per_tile else geometry.width * geometry.height
+    return Plan(
+        "histogram",
+        (parts, tiles.columns, tiles.rows),
+        (HISTOGRAM_THREADS, 1, 1),
+        (
+            np.int32(tiles.tile_width),
+            np.int32(tiles.tile_height),
+            np.int32(part_height),
+            np.int32(clip_limit(options.equalization.clip_limit, pixels)),
+            lut_scale(pixels),
+        ),
+    )
+
+
+def plan_apply(geometry: Geometry, options: Options) -> Plan:
+    """One LUT: a thread a chunk of 16 pixels. CLAHE: blocks (between tile centres x, y, part of its rows)."""
+    if options.equalization.mode is not Mode.CLAHE:
+        chunks = geometry.height * (geometry.width // CHUNK_PX + 2)
+        blocks = min(-(-chunks // APPLY_THREADS), APPLY_BLOCKS)
+        return Plan("apply_lut", (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
+    columns, rows = options.equalization.tiles
+    tiles = tile_grid(geometry.width, geometry.height, (columns, rows))
+    quads = min(tiles.tile_width // QUAD_PX + 2, APPLY_THREADS // 2)
+    most = max(APPLY_BLOCKS // ((columns + 1) * (rows + 1)), 1)
+    part_height, parts = _cut(tiles.tile_height + 1, min(tiles.tile_pixels // APPLY_PIXELS, most))
+    return Plan(
+        "apply_clahe",
+        (columns + 1, rows + 1, parts),
+        (quads, APPLY_THREADS // quads, 1),
+        (np.int32(columns), np.int32(rows), np.int32(part_height)),
+    )
+
+
+def plan_hog(geometry: Geometry, layout: HogLayout) -> Plan | None:
+    """Blocks (strip of cells, run of rows); None where the frame is too small for a descriptor."""
+    if layout is HogLayout.COMPACT:
+        name, step = "hog_cells", HOG_CELLS
+        columns, rows = geometry.width // HOG_CELL_PX, geometry.height // HOG_CELL_PX
+    else:
+        # A strip shares its last cell with the next strip: a HOG block needs both its columns.
+        name, step = "hog_blocks", HOG_CELLS - 1
+        columns, rows = (
+            (side - HOG_BLOCK_PX) // HOG_CELL_PX + 1 for side in (geometry.width, geometry.height)
+        )
+    if columns < 1 or rows < 1:
+        return None
+    return Plan(
+        name,
+        (-(-columns // step), -(-rows // HOG_ROWS), 1),
+        (HOG_CELLS, HOG_CELL_PX, 1),
+        (np.int32(columns), np.int32(rows), np.int32(HOG_ROWS)),
+    )
+
+
+def plan_lbp(geometry: Geometry, lbp: Lbp) -> Plan:
+    """Blocks (16 cells side by side, row of cells)."""
+    cells_x, cells_y = (-(-side // LBP_CELL_PX) for side in (geometry.width, geometry.height))
+    cells = LBP_COLUMNS * QUAD_PX // LBP_CELL_PX
+    return Plan("lbp", (-(-cells_x // cells), cells_y, 1), (LBP_COLUMNS, LBP_ROWS, 1), (np.int32(cells_x),))
+
+
+def launch_histogram(
+    stream: Any,
+    kernels: Kernels,
+    plan: Plan,
+    pixels: Any,
+    tables: Mapping[str, Any],
+    scratch: Mapping[str, Any],
+    bins: Any,
+    luts: Any,
+    deviation: Any = NULL,
+    distance: Any = NULL,
+) -> None:
+    """Count the raw frame and make its mapping: bins, LUTs and (with a heat map) deviation and distance.
+
+    One launch: the last block done with a tile builds that tile's LUT.
+    """
+    _launch(
+        *(stream, kernels, plan, *_plane(pixels), tables.get("source_x", NULL), tables.get("source_y", NULL)),
+        *(*plan.numbers, scratch.get("partials", NULL), scratch["totals"], scratch["counters"]),
+        *(bins, luts, deviation, distance),
+    )
+
+
+def launch_apply(
+    stream: Any,
+    kernels: Kernels,
+    plan: Plan,
+    pixels: Any,
+    luts: Any,
+    tables: Mapping[str, Any],
+    enhanced: Any,
+    luma: Any = NULL,
+) -> None:
+    """Map the frame through `luts`; for colour frames with features also write the enhanced luma plane."""
+    blends = ("edges_x", "weight_x", "rest_x", "edges_y", "weight_y", "rest_y")
+    given = [tables[name] for name in blends] if plan.kernel == "apply_clahe" else []
+    luma_pitch = np.int64(0 if luma is NULL else luma.strides[0])
+    _launch(
+        *(stream, kernels, plan, *_plane(pixels), luts, *given, *plan.numbers),
+        *(enhanced, np.int64(enhanced.strides[0]), luma, luma_pitch),
+    )
+
+
+def launch_hog(
+    stream: Any, kernels: Kernels, plan: Plan, luma: Any, tables: Mapping[str, Any], hog: Any
+) -> None:
+    """Describe the enhanced luma by HOG, in the layout the plan was made for."""
+    _launch(stream, kernels, plan, *_plane(luma), tables["hog_gamma"], *plan.numbers, hog)
+
+
+def launch_lbp(
+    stream: Any,
+    kernels: Kernels,
+    plan: Plan,
+    luma: Any,
+    tables: Mapping[str, Any],
+    lbp: Any,
+    labels: Any = NULL,
+) -> None:
+    """Count the LBP labels of every cell of the enhanced luma; `labels` also receives every pixel's."""
+    labels_pitch = np.int64(0 if labels is NULL else labels.strides[0])
+    _launch(
+        stream,
+        kernels,
+        plan,
+        *(*_plane(luma), tables["lbp_labels"], *plan.numbers, lbp, labels, labels_pitch),
+    )
+
+
+def _launch(stream: Any, kernels: Kernels, plan: Plan, *args: Any) -> None:
+    kernels[plan.kernel](plan.grid, plan.block, args, shared_mem=plan.shared_bytes, stream=stream)
+
+
+def _plane(pixels: Any) -> tuple[Any, np.int64, np.int32, np.int32]:
+    """Every kernel's first arguments: pixels, pitch in bytes, width, height."""
+    height, width = pixels.shape[:2]
+    return pixels, np.int64(pixels.strides[0]), np.int32(width), np.int32(height)
+
+
+def _cut(height: int, wanted: int) -> tuple[int, int]:
+    """Cut `height` rows into about `wanted` equal parts: (rows of a part, number of parts)."""
+    part_height = -(-height // max(min(wanted, height), 1))
+    return part_height, -(-height // part_height)
