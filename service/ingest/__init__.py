@@ -1,0 +1,1 @@
+"""Where frames come from: cameras, files and the sample scene."""
