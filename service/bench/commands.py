@@ -1,0 +1,91 @@
+"""The commands of `lumaflow bench`: read the options, measure, print the table, save the JSON."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import typer
+from rich.console import Console
+
+from pipeline.backend import choose_device
+from pipeline.frame import Geometry, PixelFormat
+from service.bench.figure import Figure
+from service.bench.host import describe_host
+from service.bench.pipeline import GEOMETRIES, measure_lane
+from service.bench.report import Report
+from service.bench.scene import Pixels, Scene, picture, read_picture
+from service.bench.service import QUALITY, measure_service
+
+app = typer.Typer(
+    no_args_is_help=True, help="Measure this machine: medians, spreads, and the limit beside them."
+)
+
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")]
+Json = Annotated[Path | None, typer.Option("--json", help="also save the figures to this file")]
+Picture = Annotated[Scene, typer.Option(help="what the made picture looks like")]
+Photograph = Annotated[
+    Path | None, typer.Option("--image", help="use this photograph", exists=True, dir_okay=False)
+]
+
+PICTURES = 4  # different ones sent in turn, so that nothing is constant between frames
+
+
+@app.command("pipeline")
+def bench_pipeline(
+    device: Device = "auto",
+    frames: Annotated[int | None, typer.Option(min=1, help="frames a run; else about a second's")] = None,
+    size: Annotated[str | None, typer.Option(help="one size, as 1920x1080; else 720p, 1080p and 4K")] = None,
+    scene: Picture = Scene.PHOTOGRAPH,
+    image: Photograph = None,
+    json: Json = None,
+) -> None:
+    """CLAHE, HOG and LBP through the public API: sustained rate, latency, host time, stage times."""
+    chosen = choose_device(device).device
+    measured = (
+        measure_lane(chosen, geometry, _pixels(scene, image, geometry), frames)
+        for geometry in _geometries(size)
+    )
+    _report("lumaflow bench pipeline", (figure for lane in measured for figure in lane), json)
+
+
+@app.command("service")
+def bench_service(
+    device: Device = "cpu",
+    frames: Annotated[int, typer.Option(min=1, help="frames of each kind")] = 300,
+    width: Annotated[int, typer.Option(min=16, max=8192, help="pixels")] = 1920,
+    height: Annotated[int, typer.Option(min=16, max=8192, help="pixels")] = 1080,
+    scene: Picture = Scene.DARK,
+    image: Photograph = None,
+    json: Json = None,
+) -> None:
+    """JPEG frames over HTTP beside the bare loop imdecode, lane, imencode on the same cores."""
+    geometry = Geometry(width, height, PixelFormat.BGR24)
+    images = [
+        cv2.imencode(".jpg", _pixels(scene, image, geometry, seed), QUALITY)[1].tobytes()
+        for seed in range(PICTURES)
+    ]
+    chosen = choose_device(device).device
+    _report("lumaflow bench service", measure_service(chosen, geometry, images, frames), json)
+
+
+def _geometries(size: str | None) -> Iterable[Geometry]:
+    if size is None:
+        return GEOMETRIES
+    width, _, height = size.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise typer.BadParameter(f"{size!r} came; give WIDTHxHEIGHT, for example 1920x1080")
+    return [Geometry(int(width), int(height), pixel_format) for pixel_format in PixelFormat]
+
+
+def _pixels(scene: Scene, image: Path | None, geometry: Geometry, seed: int = 0) -> Pixels:
+    return read_picture(image, geometry) if image else picture(scene, geometry, seed)
+
+
+def _report(title: str, figures: Iterable[Figure], json: Path | None) -> None:
+    console = Console()
+    with console.status("measuring"):
+        report = Report(title, describe_host(), tuple(figures))
+    report.print(console)
+    if json is not None:
+        report.write(json)

@@ -1,0 +1,77 @@
+"""The figures of one benchmark, for a person as a table and for a machine as JSON."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from service.bench.figure import Figure
+
+BYTES_A_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`title` says what was done, `host` on what (see `service.bench.host`)."""
+
+    title: str
+    host: Mapping[str, str]
+    figures: tuple[Figure, ...]
+
+    def print(self, console: Console) -> None:
+        """The header, then one table with a section a subject."""
+        console.print(f"[bold]{self.title}[/bold]")
+        console.print(" · ".join(f"{name} {value}" for name, value in self.host.items()), style="dim")
+        console.print(self.table())
+
+    def table(self) -> Table:
+        """One line a figure."""
+        table = Table(box=SIMPLE_HEAD)
+        table.add_column("what", no_wrap=True)
+        for heading in ("median", "p10..p90", "ratio"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("to")
+        for subject, figures in groupby(self.figures, attrgetter("subject")):
+            table.add_section()
+            table.add_row(f"[bold]{subject}[/bold]")
+            for figure in figures:
+                table.add_row(*_row(figure))
+        return table
+
+    def write(self, path: Path) -> None:
+        """Save as JSON: title, host, figures."""
+        figures = [figure.as_json() for figure in self.figures]
+        text = json.dumps({"title": self.title, "host": dict(self.host), "figures": figures}, indent=2)
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+def _row(figure: Figure) -> tuple[str, str, str, str, str]:
+    scale, unit = _scale(figure)
+    median = f"{_digits(figure.median * scale)} {unit}"
+    spread = ""
+    if figure.p10 is not None and figure.p90 is not None:
+        spread = f"{_digits(figure.p10 * scale)}..{_digits(figure.p90 * scale)}"
+    if figure.limit is None or figure.ratio is None:
+        return f"  {figure.name}", median, spread, "", ""
+    of = f"{figure.limit.name}, {_digits(figure.limit.value * scale)}"
+    if figure.limit.goal is not None:
+        of += f" (goal {figure.limit.goal:g} {'met' if figure.met else 'missed'})"
+    return f"  {figure.name}", median, spread, f"{figure.ratio:.2f}", of
+
+
+def _scale(figure: Figure) -> tuple[float, str]:
+    if figure.unit == "bytes":
+        return 1 / BYTES_A_MIB, "MiB"
+    if figure.unit != "s":
+        return 1.0, figure.unit
+    return (1e6, "us") if figure.median < 1e-3 else (1e3, "ms")
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"

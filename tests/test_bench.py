@@ -1,0 +1,157 @@
+"""The benchmark's arithmetic, its JSON, its pictures, and one tiny run of a lane."""
+
+import json
+import os
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from pipeline.errors import FrameError
+from pipeline.frame import Geometry, PixelFormat
+from service.bench import app
+from service.bench.figure import Figure, Limit
+from service.bench.host import describe_host
+from service.bench.processes import descendants, rss_bytes
+from service.bench.report import Report
+from service.bench.scene import Scene, picture, read_picture
+
+SMALL = Geometry(160, 96, PixelFormat.BGR24)
+
+
+def test_a_figure_is_the_median_and_the_spread_of_its_samples() -> None:
+    figure = Figure.of("lane", "sustained", "frames/s", [float(n) for n in range(101)])
+    assert (figure.median, figure.p10, figure.p90) == (50.0, 10.0, 90.0)
+    assert figure.ratio is None
+    assert figure.met is None
+
+
+def test_a_figure_needs_a_sample() -> None:
+    with pytest.raises(ValueError, match="no samples came"):
+        Figure.of("lane", "sustained", "frames/s", [])
+
+
+@pytest.mark.parametrize(("median", "met"), [(70.0, True), (69.9, False)])
+def test_a_goal_is_met_when_the_ratio_reaches_it(median: float, met: bool) -> None:
+    figure = Figure("service", "one in flight", "frames/s", median, limit=Limit("bare", 100.0, 0.7))
+    assert figure.ratio == pytest.approx(median / 100)
+    assert figure.met is met
+
+
+def test_a_limit_without_a_goal_gives_a_ratio_only() -> None:
+    figure = Figure("lane", "sustained", "frames/s", 30.0, limit=Limit("cv2", 20.0))
+    assert figure.ratio == pytest.approx(1.5)
+    assert figure.met is None
+
+
+def test_the_report_writes_every_figure_in_base_units(tmp_path: Path) -> None:
+    figures = (
+        Figure.of("service", "rate", "frames/s", [7.0, 8.0, 9.0], Limit("bare", 10.0, 0.7)),
+        Figure("service", "latency, p99", "s", 0.0125),
+    )
+    Report("a title", {"cpu": "some"}, figures).write(tmp_path / "report.json")
+    saved = json.loads((tmp_path / "report.json").read_text())
+    assert saved["title"] == "a title"
+    assert saved["host"] == {"cpu": "some"}
+    assert saved["figures"][0] == {
+        "subject": "service",
+        "name": "rate",
+        "unit": "frames/s",
+        "median": 8.0,
+        "p10": pytest.approx(7.2),
+        "p90": pytest.approx(8.8),
+        "limit": {"name": "bare", "value": 10.0, "goal": 0.7},
+        "ratio": pytest.approx(0.8),
+        "met": True,
+    }
+    assert saved["figures"][1]["p10"] is None
+    assert saved["figures"][1]["limit"] is None
+
+
+def test_the_table_shows_seconds_as_milliseconds_and_says_when_a_goal_is_missed() -> None:
+    figures = (
+        Figure("service", "rate", "frames/s", 50.0, limit=Limit("bare", 100.0, 0.7)),
+        Figure.of("service", "latency", "s", [0.0125]),
+        Figure("service", "submit", "s", 0.000031),
+        Figure("service", "memory", "bytes", 3 * 2**20),
+    )
+    shown = StringIO()
+    Report("a title", {"cpu": "some"}, figures).print(Console(width=120, file=shown))
+    for words in ("12.5 ms", "31 us", "3 MiB", "0.50", "goal 0.7 missed", "cpu some"):
+        assert words in shown.getvalue()
+
+
+@pytest.mark.parametrize("scene", Scene)
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+def test_a_made_picture_fits_its_geometry_and_comes_out_the_same_again(
+    scene: Scene, pixel_format: PixelFormat
+) -> None:
+    geometry = Geometry(131, 97, pixel_format)
+    made = picture(scene, geometry, seed=3)
+    assert made.shape == geometry.shape
+    assert made.dtype == np.uint8
+    assert np.array_equal(made, picture(scene, geometry, seed=3))
+
+
+def test_scenes_are_what_their_names_say() -> None:
+    levels = {scene: picture(scene, SMALL) for scene in Scene}
+    assert np.ptp(levels[Scene.CONSTANT]) == 0
+    assert levels[Scene.DARK].mean() < 40 < 80 < levels[Scene.PHOTOGRAPH].mean()
+    assert np.unique(levels[Scene.RANDOM]).size == 256
+
+
+def test_a_photograph_is_read_in_the_size_and_format_asked_for(tmp_path: Path) -> None:
+    import cv2
+
+    path = tmp_path / "a.png"
+    cv2.imwrite(str(path), picture(Scene.RANDOM, SMALL))
+    read = read_picture(path, Geometry(50, 30, PixelFormat.GRAY8))
+    assert read.shape == (30, 50)
+    assert read.dtype == np.uint8
+
+
+def test_a_file_that_is_no_picture_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("no picture")
+    with pytest.raises(FrameError, match=r"notes\.txt"):
+        read_picture(tmp_path / "notes.txt", SMALL)
+
+
+def test_the_header_names_the_processor_and_the_versions() -> None:
+    host = describe_host()
+    assert "cores" in host["cpu"]
+    assert {"python", "lumaflow", "numpy", "opencv-python-headless"} <= set(host)
+
+
+def test_memory_is_read_for_a_process_and_for_those_it_started() -> None:
+    script = "import sys; sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE) as child:
+        assert child.pid in descendants(os.getpid())
+        assert rss_bytes(child.pid) > 1 << 20
+        child.communicate()
+    assert rss_bytes(child.pid) == 0
+
+
+def test_bench_pipeline_measures_a_small_lane_and_saves_its_figures(tmp_path: Path) -> None:
+    saved = tmp_path / "figures.json"
+    arguments = ["pipeline", "--device", "cpu", "--frames", "2", "--size", "64x48", "--json", str(saved)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "sustained" in result.output
+    figures = json.loads(saved.read_text())["figures"]
+    assert {figure["subject"] for figure in figures} == {"64x48 gray8 on cpu", "64x48 bgr24 on cpu"}
+    names = {figure["name"] for figure in figures}
+    stages = {f"stage {stage}" for stage in ("histogram", "lut", "apply", "hog", "lbp")}
+    assert {"sustained", "latency, one frame", "latency, p99", "host: submit"} | stages <= names
+    assert all(figure["median"] > 0 for figure in figures)
+    assert all(figure["ratio"] > 0 for figure in figures if figure["name"] == "sustained")
+
+
+def test_bench_pipeline_refuses_a_size_that_is_none() -> None:
+    result = CliRunner().invoke(app, ["pipeline", "--device", "cpu", "--size", "large"])
+    assert result.exit_code == 2
+    assert "WIDTHxHEIGHT" in result.output
