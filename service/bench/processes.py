@@ -17,9 +17,19 @@ def rss_bytes(pid: int) -> int:
 
 def descendants(pid: int) -> list[int]:
     """Every process that `pid` started, directly or not."""
+    parents = {int(path.name): _parent(path) for path in Path("/proc").glob("[0-9]*")}
+    below, found = [pid], list[int]()
+    while below:
+        parent = below.pop()
+        children = [child for child, its_parent in parents.items() if its_parent == parent]
+        below += children
+        found += children
+    return found
+
+
+def _parent(process: Path) -> int:
     try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+        after_name = (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
     except OSError:
-        return []
-    return [*children, *(below for child in children for below in descendants(child))]
+        return 0
+    return int(after_name.split()[1])
