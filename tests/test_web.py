@@ -88,7 +88,6 @@ def test_every_id_the_scripts_use_is_in_the_page_once(page: _Tags) -> None:
     assert len(there) == len(set(there))
     used = {name for text in SCRIPTS.values() for name in re.findall(r'byId\("([\w-]+)"\)', text)}
     used |= {name for text in SCRIPTS.values() for name in re.findall(r'querySelector\("#([\w-]+)"\)', text)}
-    used |= {name for name in re.findall(r'elements\["([\w-]+)"\]', SCRIPTS["controls.js"])}
     assert len(used) > 20
     assert used - set(there) == set()
 

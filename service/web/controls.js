@@ -16,12 +16,13 @@ export class Controls {
   #id = null;
   #timer = 0;
   #sending = false;
+  #touched = new Set();
 
   /** Works on `form`; what came of a change is written into `note`. */
   constructor({ form, note }) {
     this.#form = form;
     this.#note = note;
-    form.addEventListener("input", () => this.#changed());
+    form.addEventListener("input", (event) => this.#changed(event.target));
     form.addEventListener("submit", (event) => event.preventDefault());
   }
 
@@ -33,7 +34,7 @@ export class Controls {
     const { mode, clip_limit: clipLimit, tiles } = source.options;
     const { elements } = this.#form;
     elements.mode.value = mode;
-    elements["clip-limit"].value = String(clipLimit);
+    elements.clip_limit.value = String(clipLimit);
     elements.tiles.value = tiles;
     if (elements.tiles.value !== tiles) elements.tiles.add(new Option(tiles.replace("x", " × "), tiles, true, true));
     this.#dress(clipLimit);
@@ -42,11 +43,13 @@ export class Controls {
   #forget() {
     clearTimeout(this.#timer);
     this.#timer = 0;
+    this.#touched.clear();
     this.#note.textContent = "";
   }
 
-  #changed() {
-    this.#dress(Number(this.#form.elements["clip-limit"].value));
+  #changed(element) {
+    this.#touched.add(element.name);
+    this.#dress(Number(this.#form.elements.clip_limit.value));
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#send(), SETTLE_MS);
   }
@@ -54,19 +57,17 @@ export class Controls {
   #dress(clipLimit) {
     const { elements } = this.#form;
     const mode = elements.mode.value;
-    elements["clip-limit"].disabled = mode !== "clahe" && mode !== "clipped";
+    elements.clip_limit.disabled = mode !== "clahe" && mode !== "clipped";
     elements.tiles.disabled = mode !== "clahe";
     this.#form.querySelector("output").textContent = clipLimit.toFixed(1);
     this.#form.querySelector("#mode-words").textContent = WORDS[mode] ?? "";
   }
 
   async #send() {
-    const { elements } = this.#form;
-    const options = {
-      mode: elements.mode.value,
-      clip_limit: Number(elements["clip-limit"].value),
-      tiles: elements.tiles.value,
-    };
+    const { mode, clip_limit: clipLimit, tiles } = this.#form.elements;
+    const all = { mode: mode.value, clip_limit: Number(clipLimit.value), tiles: tiles.value };
+    const options = Object.fromEntries([...this.#touched].map((name) => [name, all[name]]));
+    this.#touched.clear();
     this.#timer = 0;
     this.#sending = true;
     try {
