@@ -1,6 +1,10 @@
 """Choosing a device and opening a lane on it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.errors import DeviceError
 from pipeline.frame import Geometry
@@ -60,3 +64,16 @@ def open_lane(device: str, geometry: Geometry, options: Options = DEFAULT_OPTION
     from pipeline.cuda.lane import CudaLane
 
     return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options)
+
+
+def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:
+    """Let `device` read and write `memory` (a shared mapping, say) by itself; returns what undoes it.
+
+    Frames and outs that lie there are then copied by the GPU alone. On the CPU there is nothing to do.
+    Raises DeviceError, or DeviceMemoryError when so much cannot be locked.
+    """
+    if device == "cpu":
+        return lambda: None
+    from pipeline.cuda.memory import Registration
+
+    return Registration(memory).close

@@ -1,4 +1,4 @@
-"""The one Protocol that every device meets."""
+"""The one Protocol that every device meets, and what every lane checks."""
 
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -6,7 +6,8 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.frame import Enhanced, Frame, Geometry
+from pipeline.errors import FrameError
+from pipeline.frame import Enhanced, Frame, Geometry, check_pixels
 from pipeline.options import Options
 
 
@@ -53,3 +54,19 @@ class Lane(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> Any: ...
+
+
+def check_frame(geometry: Geometry, frame: Frame, out: NDArray[np.uint8] | None) -> None:
+    """Raise FrameError unless a lane of `geometry` can take `frame` and write to `out`."""
+    if frame.geometry != geometry:
+        raise FrameError(
+            f"a frame of {frame.geometry} came; this lane was opened for {geometry}, "
+            "open another one for the new geometry"
+        )
+    if out is None:
+        return
+    check_pixels(out, geometry.pixel_format)
+    if out.shape != geometry.shape:
+        raise FrameError(f"an out {out.shape} came; this lane writes {geometry.shape}")
+    if not out.flags.writeable:
+        raise FrameError("a read-only out came; pass an array that can be written")

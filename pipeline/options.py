@@ -98,8 +98,9 @@ class Lbp:
 class Options:
     """All a lane needs to know besides its geometry.
 
-    `slots` is the depth of the ring: frames that can be in flight. `graph` and `timing_every` (read the
-    stage times of every k-th frame) concern CUDA only and never change a result.
+    `slots` is the depth of the ring: frames that can be in flight. The last three concern CUDA only and
+    never change a result: `graph` replays a captured step, `timing_every` reads the stage times of every
+    k-th frame, `features_on_device` leaves HOG and LBP there as CuPy arrays.
     """
 
     equalization: Equalization = field(default_factory=Equalization)
@@ -109,6 +110,7 @@ class Options:
     slots: int = 3
     graph: bool = True
     timing_every: int = 1
+    features_on_device: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= 64:

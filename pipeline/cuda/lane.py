@@ -1,0 +1,249 @@
+"""The CUDA lane: uploads frame N and counts it, and meanwhile shows it through the mapping of frame N-1."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import cupy
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.cuda import launch, transfer
+from pipeline.cuda.arrays import constant_tables, scratch_arrays
+from pipeline.cuda.compiler import compile_kernels
+from pipeline.cuda.faults import translated
+from pipeline.cuda.memory import DeviceBlock, is_pinned
+from pipeline.cuda.ring import Ring, Slot, Ticket
+from pipeline.cuda.streams import Streams
+from pipeline.errors import StateError
+from pipeline.frame import Enhanced, Frame, Geometry, HeatMap
+from pipeline.lane import check_frame
+from pipeline.options import Options
+from pipeline.stage import Stage
+from pipeline.succession import Succession
+
+
+class CudaLane:
+    """A lane on one GPU; `submit` only enqueues, `collect` waits for the oldest frame.
+
+    A step is captured once a slot as a CUDA graph and replayed. Copies stay outside the graph, since the
+    host side of a frame may lie in any page-locked memory; so do the rare frames that are mapped by their own
+    LUT or are corrupt. Enhanced pixels go straight to a page-locked `out`; any other is filled by `collect`.
+    """
+
+    def __init__(self, index: int, geometry: Geometry, options: Options) -> None:
+        self.device = f"cuda:{index}"
+        self.geometry = geometry
+        self.options = options
+        self._device = cupy.cuda.Device(index)
+        with translated(f"opening a lane for {geometry}"), self._device:
+            self._kernels = compile_kernels(geometry.pixel_format, options)
+            self._plans = launch.plan_step(geometry, options)
+            self._streams = Streams()
+            self._tables = _upload_tables(constant_tables(geometry, options))
+            self._scratch = DeviceBlock(scratch_arrays(geometry, options))
+            self._ring: Ring | None = Ring(geometry, options)
+            self._succession = Succession(options.equalization.mode)
+            if options.graph:
+                self._capture(self._ring)
+
+    @property
+    def in_flight(self) -> int:
+        """Frames submitted and not yet collected, at most `options.slots`."""
+        return self._ring.submitted - self._ring.collected if self._ring else 0
+
+    def next_input(self) -> NDArray[np.uint8]:
+        """The page-locked input of the slot that the next `submit` takes: `geometry.shape` uint8."""
+        pixels: NDArray[np.uint8] = self._open_ring().next().input
+        return pixels
+
+    def submit(self, frame: Frame, out: NDArray[np.uint8] | None = None) -> None:
+        """Enqueue one frame; nothing is waited for. Raises FrameError, StateError, DeviceError."""
+        ring = self._open_ring()
+        if self.in_flight == self.options.slots:
+            raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
+        check_frame(self.geometry, frame, out)
+        with translated("enqueuing a frame"):
+            self._device.use()
+            slot = ring.next()
+            slot.ticket = self._ticket(ring, frame, out)
+            self._upload(slot, slot.ticket)
+            self._compute(slot, slot.ticket)
+            self._download(slot, slot.ticket)
+        ring.submitted += 1
+
+    def collect(self) -> Enhanced:
+        """Wait for the oldest frame in flight; its arrays are valid until the next `submit`."""
+        ring = self._open_ring()
+        if not self.in_flight:
+            raise StateError("nothing is in flight; submit a frame before you collect one")
+        slot = ring.oldest()
+        with translated("waiting for a frame"):
+            self._device.use()
+            slot.done.synchronize()
+            enhanced = _outcome(slot, self.options)
+        ring.collected += 1
+        return enhanced
+
+    def close(self) -> None:
+        """Give all memory back; frames in flight are lost. Closing twice is harmless."""
+        if self._ring is None:
+            return
+        with translated("closing a lane"), self._device:
+            self._streams.synchronize()
+            self._ring = None
+            del self._scratch, self._tables, self._streams
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _upload(self, slot: Slot, ticket: Ticket) -> None:
+        pixels = ticket.frame.pixels
+        if not is_pinned(pixels):
+            np.copyto(slot.input, pixels)
+            pixels = slot.input
+        with slot.clock.around(Stage.UPLOAD, self._streams.upload, ticket.timed):
+            transfer.upload(self._streams.upload, pixels, slot.raw)
+        slot.uploaded.record(self._streams.upload)
+
+    def _compute(self, slot: Slot, ticket: Ticket) -> None:
+        enhance = self._streams.enhance
+        enhance.wait_event(slot.uploaded)
+        if self.options.graph and not (ticket.own or ticket.carried):
+            slot.graphs[ticket.timed].launch(enhance)
+        else:
+            self._step(slot, ticket.own, ticket.carried, ticket.timed)
+        slot.enhanced.record(enhance)
+
+    def _step(self, slot: Slot, own: bool = False, carried: bool = False, timed: bool = False) -> None:
+        """Frame N between its upload and its download; the same lines are captured and run.
+
+        `enhance` runs the steps of all frames in order, so LUT N-1 is ready when step N begins: apply waits
+        for nothing else. `histogram` forks off beside it and joins at the end of the step.
+        """
+        histogram, enhance = self._streams.histogram, self._streams.enhance
+        arrays, previous = slot.arrays, self._open_ring().before(slot).arrays["luts"]
+        mapping = arrays["luts"] if own else previous
+        slot.forked.record(enhance)
+
+        histogram.wait_event(slot.forked)
+        with slot.clock.around(Stage.HISTOGRAM, histogram, timed):
+            self._launch_histogram(slot)
+        if carried:
+            transfer.copy_on_device(histogram, previous, arrays["luts"])
+        transfer.copy_on_device(histogram, mapping, arrays["applied"])
+        slot.lut_ready.record(histogram)
+
+        if own:
+            enhance.wait_event(slot.lut_ready)
+        with slot.clock.around(Stage.APPLY, enhance, timed):
+            self._launch_apply(slot, mapping)
+        self._launch_features(slot, timed)
+        enhance.wait_event(slot.lut_ready)
+
+    def _launch_histogram(self, slot: Slot) -> None:
+        launch.launch_histogram(
+            self._streams.histogram,
+            self._kernels,
+            self._plans.histogram,
+            slot.raw,
+            self._tables,
+            self._scratch.arrays,
+            slot.arrays["bins"],
+            slot.arrays["luts"],
+            slot.arrays.get("deviation", launch.NULL),
+            slot.arrays.get("distance", launch.NULL),
+        )
+
+    def _launch_apply(self, slot: Slot, mapping: Any) -> None:
+        launch.launch_apply(
+            self._streams.enhance,
+            self._kernels,
+            self._plans.apply,
+            slot.raw,
+            mapping,
+            self._tables,
+            slot.arrays["enhanced"],
+            self._scratch.arrays.get("luma", launch.NULL),
+        )
+
+    def _launch_features(self, slot: Slot, timed: bool) -> None:
+        enhance, plans, arrays = self._streams.enhance, self._plans, slot.arrays
+        luma = self._scratch.arrays.get("luma", arrays["enhanced"])
+        if plans.hog is not None:
+            with slot.clock.around(Stage.HOG, enhance, timed):
+                launch.launch_hog(enhance, self._kernels, plans.hog, luma, self._tables, arrays["hog"])
+        if plans.lbp is not None:
+            labels = arrays.get("lbp_labels", launch.NULL)
+            with slot.clock.around(Stage.LBP, enhance, timed):
+                launch.launch_lbp(
+                    enhance, self._kernels, plans.lbp, luma, self._tables, arrays["lbp"], labels
+                )
+
+    def _download(self, slot: Slot, ticket: Ticket) -> None:
+        download = self._streams.download
+        download.wait_event(slot.enhanced)
+        with slot.clock.around(Stage.DOWNLOAD, download, ticket.timed):
+            if ticket.direct_out is not None:
+                transfer.download(download, slot.arrays["enhanced"], ticket.direct_out)
+                transfer.download_block(download, slot.device_outcome, slot.host_outcome, "applied")
+            else:
+                transfer.download_block(download, slot.device_outcome, slot.host_outcome, "enhanced")
+        slot.done.record(download)
+
+    def _capture(self, ring: Ring) -> None:
+        """Capture the steady step of every slot, without and with stage times."""
+        enhance = self._streams.enhance
+        for slot in ring.slots:
+            for timed in (False, True):
+                enhance.begin_capture()
+                self._step(slot, timed=timed)
+                slot.graphs[timed] = enhance.end_capture()
+
+    def _ticket(self, ring: Ring, frame: Frame, out: NDArray[np.uint8] | None) -> Ticket:
+        kind, age = self._succession.advance(frame.corrupt)
+        timed = ring.submitted % self.options.timing_every == 0
+        direct_out = out if out is not None and is_pinned(out) else None
+        return Ticket(frame, out, direct_out, ring.submitted, kind, age, timed)
+
+    def _open_ring(self) -> Ring:
+        if self._ring is None:
+            raise StateError("the lane is closed; open another one")
+        return self._ring
+
+
+def _upload_tables(tables: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The constant tables in one block of device memory."""
+    block = DeviceBlock({name: (table.shape, table.dtype.type) for name, table in tables.items()})
+    for name, table in tables.items():
+        block.arrays[name].set(table)
+    return block.arrays
+
+
+def _outcome(slot: Slot, options: Options) -> Enhanced:
+    """What a finished slot holds, as the host sees it."""
+    ticket = slot.ticket
+    assert ticket is not None
+    host = slot.host | {name: slot.arrays[name] for name in slot.kept.arrays}
+    pixels = host["enhanced"] if ticket.out is None else ticket.out
+    if ticket.out is not None and ticket.direct_out is None:
+        np.copyto(ticket.out, host["enhanced"])
+    frame = ticket.frame
+    return Enhanced(
+        Frame(pixels, frame.pixel_format, frame.pts, frame.time_base, frame.corrupt),
+        ticket.sequence,
+        ticket.lut_kind,
+        ticket.lut_age,
+        host["bins"],
+        host["applied"],
+        slot.clock.read() if ticket.timed else {},
+        HeatMap(host["deviation"], host["distance"]) if options.heatmap else None,
+        host.get("hog"),
+        host.get("lbp"),
+        host.get("lbp_labels"),
+    )

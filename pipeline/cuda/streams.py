@@ -1,0 +1,25 @@
+"""The four streams of a lane."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import cupy
+
+
+def _stream() -> Any:
+    return cupy.cuda.Stream(non_blocking=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """One stream for each row of the picture in the README; none of them waits for CuPy's default stream."""
+
+    upload: Any = field(default_factory=_stream)
+    histogram: Any = field(default_factory=_stream)
+    enhance: Any = field(default_factory=_stream)
+    download: Any = field(default_factory=_stream)
+
+    def synchronize(self) -> None:
+        """Wait until all four are idle."""
+        for stream in (self.upload, self.histogram, self.enhance, self.download):
+            stream.synchronize()
