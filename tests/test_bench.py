@@ -4,8 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -20,6 +24,8 @@ from service.bench.host import describe_host
 from service.bench.processes import descendants, rss_bytes
 from service.bench.report import Report
 from service.bench.scene import Scene, picture, read_picture
+from service.bench.server import ServerError
+from service.bench.service import Tallies, memory_figures, send_frames, speed_figures
 
 SMALL = Geometry(160, 96, PixelFormat.BGR24)
 
@@ -134,6 +140,80 @@ def test_memory_is_read_for_a_process_and_for_those_it_started() -> None:
         assert rss_bytes(child.pid) > 1 << 20
         child.communicate()
     assert rss_bytes(child.pid) == 0
+
+
+class _Answering(BaseHTTPRequestHandler):
+    """Gives every frame back, or refuses it when its server says so."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        assert isinstance(self.server, _Echo)
+        self.server.bodies.append(body)
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class _Echo(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answering)
+        self.bodies: list[bytes] = []
+        self.status = 200
+
+    def connect(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.server_port, timeout=10)
+
+
+@pytest.fixture
+def echo() -> Iterator[_Echo]:
+    with _Echo() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.mark.parametrize("in_flight", [1, 3])
+def test_every_frame_is_sent_once_whatever_is_in_flight(echo: _Echo, in_flight: int) -> None:
+    images = [b"first", b"second"]
+    latencies, seconds = send_frames(echo, images, 10, in_flight)  # type: ignore[arg-type]
+    assert sorted(echo.bodies) == sorted(images * 5)
+    assert len(latencies) == 10
+    assert 0 < max(latencies) <= seconds
+
+
+def test_a_refused_frame_ends_the_measurement_with_the_services_words(echo: _Echo) -> None:
+    echo.status = 503
+    with pytest.raises(ServerError, match=r"answered 503.*the words"):
+        send_frames(echo, [b"the words"], 1, 1)  # type: ignore[arg-type]
+
+
+def test_the_service_is_held_against_the_bare_loop() -> None:
+    tallies = Tallies()
+    tallies.bare.lap([0.01] * 10, 0.1)
+    for tally in tallies.served.values():
+        tally.lap([0.02] * 10, 0.125)
+    figures = {figure.name: figure for figure in speed_figures("service", tallies)}
+    assert figures["bare loop"].median == pytest.approx(100)
+    assert figures["1 in flight"].ratio == pytest.approx(0.8)
+    assert figures["1 in flight"].met
+    assert figures["4 in flight: latency"].median == pytest.approx(0.02)
+
+
+def test_memory_that_grew_from_the_first_round_to_the_last_is_told() -> None:
+    rounds = [(100, 1000), (90, 1100), (100, 1300)]
+    figures = {figure.name: figure.median for figure in memory_figures("service", rounds, frames=50)}
+    assert figures == {
+        "API process: resident": 100,
+        "API process: growth, 50 frames": 0,
+        "worker: resident": 1100,
+        "worker: growth, 50 frames": 300,
+    }
 
 
 def test_bench_pipeline_measures_a_small_lane_and_saves_its_figures(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from tempfile import TemporaryFile
 from time import monotonic, sleep
 from typing import IO
 
+from pipeline.errors import LumaflowError
 from service.bench.processes import descendants, rss_bytes
 
 START_SECONDS = 300.0
@@ -18,8 +19,8 @@ LAST_WORDS = 2000
 COMMAND = "from service.cli import main; main()"
 
 
-class ServerError(RuntimeError):
-    """The service did not come up; the text ends with its last words."""
+class ServerError(LumaflowError, RuntimeError):
+    """The service did not come up, or refused a frame; the text ends with its own words."""
 
 
 @contextmanager

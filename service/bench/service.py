@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
-from itertools import islice
 from time import perf_counter
 
 import cv2
@@ -14,7 +14,7 @@ from pipeline.backend import open_lane
 from pipeline.frame import Frame, Geometry
 from pipeline.lane import Lane
 from service.bench.figure import Figure, Limit
-from service.bench.server import Server, serving
+from service.bench.server import Server, ServerError, serving
 
 IN_FLIGHT = (1, 2, 4)
 ROUNDS = 6
@@ -53,25 +53,25 @@ def measure_service(
 ) -> Iterator[Figure]:
     """Yield the figures of `frames` frames a kind, taking turns; never two kinds at once.
 
-    images : JPEG of size `geometry`, sent in turn. Raises ServerError when the service does not come up,
-    RuntimeError when it refuses a frame.
+    images : JPEG of size `geometry`, sent in turn. Raises ServerError when the service does not come up or
+    refuses a frame.
     """
     each = max(frames // ROUNDS, max(IN_FLIGHT))
     with serving(device) as server, open_lane(device, geometry) as lane:
         tallies = _rounds(server, lane, images, each)
     subject = f"{geometry.width}x{geometry.height} JPEG on {lane.device}"
-    yield from _speed(subject, tallies)
-    yield from _memory(subject, tallies.memory, frames=(ROUNDS - 1) * each * len(IN_FLIGHT))
+    yield from speed_figures(subject, tallies)
+    yield from memory_figures(subject, tallies.memory, frames=(ROUNDS - 1) * each * len(IN_FLIGHT))
 
 
 def _rounds(server: Server, lane: Lane, images: Sequence[bytes], each: int) -> Tallies:
     tallies = Tallies()
     _bare(lane, images, WARM_UP)
-    _served(server, images, WARM_UP, in_flight=1)
+    send_frames(server, images, WARM_UP, in_flight=1)
     for _ in range(ROUNDS):
         tallies.bare.lap(*_bare(lane, images, each))
         for in_flight, tally in tallies.served.items():
-            tally.lap(*_served(server, images, each, in_flight))
+            tally.lap(*send_frames(server, images, each, in_flight))
         tallies.memory.append(server.rss_bytes())
     return tallies
 
@@ -87,18 +87,17 @@ def _bare(lane: Lane, images: Sequence[bytes], frames: int) -> tuple[list[float]
     return latencies, sum(latencies)
 
 
-def _served(
+def send_frames(
     server: Server, images: Sequence[bytes], frames: int, in_flight: int
 ) -> tuple[list[float], float]:
-    connections = [server.connect() for _ in range(in_flight)]
-    shares = [list(islice(range(frames), first, None, in_flight)) for first in range(in_flight)]
-    with ThreadPoolExecutor(in_flight) as clients:
+    """Send so many frames over `in_flight` connections; the seconds of each, and of all together."""
+    shares = [range(first, frames, in_flight) for first in range(in_flight)]
+    with ExitStack() as stack, ThreadPoolExecutor(in_flight) as clients:
+        connections = [stack.enter_context(closing(server.connect())) for _ in shares]
         began = perf_counter()
-        sent = clients.map(lambda share, line: _send(line, images, share), shares, connections)
+        sent = clients.map(lambda line, share: _send(line, images, share), connections, shares)
         latencies = [seconds for client in sent for seconds in client]
         total = perf_counter() - began
-    for connection in connections:
-        connection.close()
     return latencies, total
 
 
@@ -111,11 +110,12 @@ def _send(connection: HTTPConnection, images: Sequence[bytes], share: Sequence[i
         body = answer.read()
         latencies.append(perf_counter() - began)
         if answer.status != 200:
-            raise RuntimeError(f"the service answered {answer.status}: {body[:500]!r}")
+            raise ServerError(f"the service answered {answer.status}: {body[:500]!r}")
     return latencies
 
 
-def _speed(subject: str, tallies: Tallies) -> Iterator[Figure]:
+def speed_figures(subject: str, tallies: Tallies) -> Iterator[Figure]:
+    """Yield rates and latencies, the service's rates held against the bare loop's."""
     bare = Figure.of(subject, "bare loop", "frames/s", tallies.bare.frames_per_second)
     yield bare
     limit = Limit("the bare loop", bare.median, GOAL)
@@ -126,7 +126,8 @@ def _speed(subject: str, tallies: Tallies) -> Iterator[Figure]:
         yield Figure(subject, f"{name}: latency, p99", "s", float(np.percentile(tally.latencies, 99)))
 
 
-def _memory(subject: str, memory: Sequence[tuple[int, int]], frames: int) -> Iterator[Figure]:
+def memory_figures(subject: str, memory: Sequence[tuple[int, int]], frames: int) -> Iterator[Figure]:
+    """Yield how much each side held after the rounds, and by how much that grew from first to last."""
     for process, rss in zip(("API process", "worker"), zip(*memory, strict=True), strict=True):
         yield Figure.of(subject, f"{process}: resident", "bytes", rss)
         yield Figure(subject, f"{process}: growth, {frames} frames", "bytes", float(rss[-1] - rss[0]))
