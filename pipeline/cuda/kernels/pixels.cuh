@@ -1,0 +1,48 @@
+// Pixels in memory, shared by the kernels that read frames: 16-byte pieces where the address allows it,
+// single bytes elsewhere, and the plane that is mapped in a colour frame (spec 9).
+//
+// Defines: CHANNELS 1 (gray8) or 3 (bgr24); VALUE 1 (the largest channel) or 0 (luma).
+#pragma once
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using i64 = long long;
+
+// A run of 16 pixels whose first byte lies on a multiple of 16 can be read in CHANNELS loads of 16 bytes.
+constexpr int CHUNK = 16;
+
+template <int BYTES> __device__ __forceinline__ bool is_aligned(const void *const address) {
+    return reinterpret_cast<u64>(address) % BYTES == 0;
+}
+
+// Pixels before the first one whose address is a multiple of `BYTES` (a power of two up to 16). With 3 bytes
+// a pixel that is 5a of them, for a + 3 * 5a = 16a.
+template <int BYTES> __device__ __forceinline__ int lead_pixels(const u8 *const row) {
+    const u32 address = static_cast<u32>(reinterpret_cast<u64>(row));
+    return static_cast<int>((CHANNELS == 1 ? 0u - address : address * 5u) % BYTES);
+}
+
+__device__ __forceinline__ u32 byte_of(const u32 word, const int index) {
+    return __byte_perm(word, 0, 0x4440 | index);
+}
+
+__device__ __forceinline__ u32 pack(const u32 b0, const u32 b1, const u32 b2, const u32 b3) {
+    return __byte_perm(__byte_perm(b0, b1, 0x0040), __byte_perm(b2, b3, 0x0040), 0x5410);
+}
+
+__device__ __forceinline__ int saturate(const int level) { return min(max(level, 0), 255); }
+
+__device__ __forceinline__ int luma_of(const int b, const int g, const int r) {
+    return (4899 * r + 9617 * g + 1868 * b + 8192) >> 14;
+}
+
+// The level that is counted and mapped.
+__device__ __forceinline__ int plane_of(const int b, const int g, const int r) {
+    return VALUE ? max(max(b, g), r) : luma_of(b, g, r);
+}
+
+__device__ __forceinline__ int plane_at(const u8 *const pixel) {
+    return CHANNELS == 1 ? pixel[0] : plane_of(pixel[0], pixel[1], pixel[2]);
+}
