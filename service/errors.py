@@ -19,6 +19,10 @@ class UnknownSourceError(LumaflowError, LookupError):
     """A source that does not exist, or has no frame yet (404)."""
 
 
+class FeatureOffError(LumaflowError, LookupError):
+    """A result that its source's options do not ask for (404)."""
+
+
 class GeometryConflictError(LumaflowError, ValueError):
     """A frame of another geometry than the one its source was fixed to (409)."""
 
@@ -27,9 +31,21 @@ class BusyError(LumaflowError, RuntimeError):
     """The source's queue is full, or no slot is free; try again a little later (429)."""
 
 
+class SlowBodyError(LumaflowError, TimeoutError):
+    """A body that did not arrive in the time it may take (408)."""
+
+
+class NotAcceptableError(LumaflowError, ValueError):
+    """No media type that the client accepts can be given (406)."""
+
+
 class WorkerUnavailableError(LumaflowError, RuntimeError):
     """The worker is starting, restarting, or died with this frame (503)."""
 
 
 class WorkerStuckError(LumaflowError, RuntimeError):
     """The worker did not answer in time and was killed (504)."""
+
+
+class AddressError(LumaflowError, OSError):
+    """An address that cannot be listened on."""

@@ -1,1 +1,1 @@
-"""Where frames come from: cameras, files and the sample scene."""
+"""Frames from elsewhere than HTTP clients, each kind in a process of its own."""

@@ -1,0 +1,129 @@
+"""POST a frame, get it back enhanced."""
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from pipeline.frame import MAX_SIDE_PX, Geometry, PixelFormat
+from service.api.accept import choose
+from service.api.body import drain, received
+from service.api.house import Home, SourceId
+from service.api.problems import problems
+from service.api.shapes import Figures, features_in
+from service.doorbell import Media, Reply
+from service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
+from service.slots import Slot
+from service.sources import Upload
+
+router = APIRouter()
+
+TAKEN = (Media.JPEG, Media.PNG, Media.RAW)
+Side = Annotated[int | None, Query(ge=1, le=MAX_SIDE_PX, description="of a raw frame, in pixels")]
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {media: {"schema": {"type": "string", "format": "binary"}} for media in TAKEN},
+    }
+}
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The frame, enhanced, in the form that Accept asks for",
+        "headers": {
+            "X-Lumaflow-Frame": {
+                "description": "number of the frame in its source",
+                "schema": {"type": "integer"},
+            },
+            "X-Lumaflow-Lut": {
+                "description": "whose mapping was applied",
+                "schema": {"enum": ["previous", "own", "identity"]},
+            },
+            "X-Lumaflow-Device": {"description": "where it ran", "schema": {"type": "string"}},
+            "Server-Timing": {"description": "time of every stage in ms", "schema": {"type": "string"}},
+        },
+        "content": {
+            Media.JSON: {"schema": {"$ref": "#/components/schemas/Figures"}},
+            **{
+                media: {"schema": {"type": "string", "format": "binary"}}
+                for media in (Media.JPEG, Media.PNG, Media.RAW, Media.NPZ)
+            },
+        },
+    },
+    **problems(400, 406, 408, 409, 413, 415, 422, 429, 503, 504),
+}
+
+
+@router.post("/v1/sources/{source}/frames", responses=ANSWERS, openapi_extra=BODY, response_class=Response)
+async def post_frame(
+    request: Request,
+    home: Home,
+    source: SourceId,
+    pixel_format: Annotated[PixelFormat | None, Query(alias="format", description="of a raw frame")] = None,
+    width: Side = None,
+    height: Side = None,
+    features: Annotated[str | None, Query(description="hog,lbp,histogram,heatmap: what an npz holds")] = None,
+) -> Response:
+    """Enhance one frame of a source, which comes into being with its first frame."""
+    arrived = time.monotonic()
+    try:
+        with home.sources.enter(source) as sender:
+            media = media_of(request)
+            answer = choose(request.headers.get("accept", ""), media)
+            wanted = features_in(features)
+            geometry = None
+            if media is Media.RAW:
+                geometry = raw_geometry(pixel_format, width, height, home.settings.max_pixels)
+            async with received(
+                request,
+                home.ring,
+                "frame" if geometry else "body",
+                geometry.frame_bytes if geometry else None,
+                home.settings.body_seconds,
+            ) as (slot, length):
+                size = (geometry.width, geometry.height, str(geometry.pixel_format)) if geometry else None
+                upload = Upload(media, length, arrived, size, answer, wanted)
+                reply = await home.sources.enhance(sender, slot, upload)
+                return response(reply, slot, answer)
+    except Exception:
+        await drain(request)
+        raise
+
+
+def media_of(request: Request) -> Media:
+    """The media type of the body. Raises UnsupportedMediaError."""
+    came = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if came not in TAKEN:
+        raise UnsupportedMediaError(f"Content-Type: {came or '(none)'} came; send {', '.join(TAKEN)}")
+    return Media(came)
+
+
+def raw_geometry(
+    pixel_format: PixelFormat | None, width: int | None, height: int | None, max_pixels: int
+) -> Geometry:
+    """The geometry a raw frame's query gives. Raises BadFrameError (incomplete), TooLargeError."""
+    if pixel_format is None or width is None or height is None:
+        raise BadFrameError(
+            f"a raw frame came without its geometry; add ?format={'|'.join(PixelFormat)}&width=..&height=.."
+        )
+    if width * height > max_pixels:
+        raise TooLargeError(
+            f"{width}x{height} = {width * height} pixels came; at most {max_pixels} are taken"
+        )
+    return Geometry(width, height, pixel_format)
+
+
+def response(reply: Reply, slot: Slot, answer: Media) -> Response:
+    """The answer with its headers; its bytes leave the slot here, which may then be used again."""
+    timing = ", ".join(f"{stage};dur={seconds * 1e3:.3f}" for stage, seconds in reply.stage_seconds.items())
+    headers = {
+        "X-Lumaflow-Frame": str(reply.sequence),
+        "X-Lumaflow-Lut": reply.lut,
+        "X-Lumaflow-Device": reply.device,
+        "Server-Timing": timing,
+        "Cache-Control": "no-store",
+    }
+    if answer is Media.JSON:
+        content = Figures.of(reply).model_dump_json().encode()
+    else:
+        content = bytes(slot.buffer(reply.buffer, reply.length))
+    return Response(content, headers=headers, media_type=answer)

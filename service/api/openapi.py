@@ -1,0 +1,34 @@
+"""The OpenAPI description: the routes', and the shapes that only their answers mention."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+
+from service.api.problems import Problem
+from service.api.shapes import Figures, Histograms
+
+SHAPES: tuple[type[BaseModel], ...] = (Problem, Figures, Histograms)
+
+
+def install(app: FastAPI) -> None:
+    """Describe this application at /openapi.json, once made and then kept."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = describe(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The description with the schemas of SHAPES in it."""
+    description = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    schemas = description.setdefault("components", {}).setdefault("schemas", {})
+    for shape in SHAPES:
+        schema = shape.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(schema.pop("$defs", {}))
+        schemas[shape.__name__] = schema
+    return description

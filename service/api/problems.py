@@ -1,0 +1,101 @@
+"""Every error as RFC 9457 problem details."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from pipeline.errors import LumaflowError
+
+MEDIA_TYPE = "application/problem+json"
+HEADERS: dict[int, dict[str, str]] = {
+    408: {"Connection": "close"},
+    413: {"Connection": "close"},
+    429: {"Retry-After": "1", "Connection": "close"},
+    503: {"Retry-After": "1"},
+    504: {"Retry-After": "1"},
+}
+"""Headers that come with a status. A client told to wait must hang up, or it keeps a connection busy."""
+
+
+class Problem(BaseModel):
+    """What went wrong, as RFC 9457 has it."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    instance: str
+
+
+def problem(
+    request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """A problem as a response."""
+    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, instance=request.url.path)
+    return JSONResponse(
+        body.model_dump(), status, {**HEADERS.get(status, {}), **(headers or {})}, media_type=MEDIA_TYPE
+    )
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The refusals of a route, for its OpenAPI description."""
+    return {
+        status: {
+            "description": HTTPStatus(status).phrase,
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in statuses
+    }
+
+
+def install(app: FastAPI, table: Mapping[type[LumaflowError], int]) -> None:
+    """Answer every error with a problem; `table` says which status is whose."""
+
+    async def of_error(request: Request, error: Exception) -> JSONResponse:
+        status = next((table[kind] for kind in type(error).__mro__ if kind in table), 500)
+        return problem(request, status, str(error))
+
+    async def of_http(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return problem(request, error.status_code, detail_of(request, error), error.headers)
+
+    async def of_validation(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        return problem(request, 422, "; ".join(map(sentence, error.errors())))
+
+    async def of_bug(request: Request, error: Exception) -> JSONResponse:
+        return problem(request, 500, "the service failed at this request; its log says why")
+
+    async def of_leaver(request: Request, error: Exception) -> Response:
+        return Response(status_code=400)  # nobody is there to read it
+
+    app.add_exception_handler(ClientDisconnect, of_leaver)
+    app.add_exception_handler(LumaflowError, of_error)
+    app.add_exception_handler(HTTPException, of_http)
+    app.add_exception_handler(RequestValidationError, of_validation)
+    app.add_exception_handler(Exception, of_bug)
+
+
+def detail_of(request: Request, error: HTTPException) -> str:
+    """A sentence for the errors of the framework itself."""
+    if error.status_code == 404:
+        return f"there is nothing at {request.url.path}; see /docs for what there is"
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "other methods")
+        return f"{request.method} came; {request.url.path} takes {allowed}"
+    return str(error.detail)
+
+
+def sentence(error: Mapping[str, Any]) -> str:
+    """One validation error: where, what came, what is needed."""
+    where = ".".join(str(part) for part in error["loc"] if part not in ("body", "query", "path"))
+    came = repr(error["input"])
+    shown = f"{came[:60]}..." if len(came) > 60 else came
+    return f"{where or 'the body'}: {error['msg']} ({shown} came)"

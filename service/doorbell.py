@@ -1,0 +1,160 @@
+"""The doorbell: small messages over a socket pair between the API process and a child.
+
+Pixels and answers never travel here; they lie in a slot, and a message names it by number, generation and
+length. One message is one packet of JSON, so that either side can be read in a debugger.
+"""
+
+import json
+import socket
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import pipeline.errors
+import service.errors
+from pipeline.errors import LumaflowError
+
+Size = tuple[int, int, str]
+"""Width and height in pixels and the pixel format, as a geometry travels in messages."""
+PACKET_BYTES = 64 * 1024
+"""Longest message; the longest there is, a source's options with a long error text, has about 2 KiB."""
+
+
+class Op(StrEnum):
+    """What a worker can be asked to do."""
+
+    FRAME = "frame"
+    SNAPSHOT = "snapshot"
+    FEATURES = "features"
+    HISTOGRAM = "histogram"
+    HEATMAP = "heatmap"
+    FORGET = "forget"
+    CANARY = "canary"
+    PING = "ping"
+
+
+class Media(StrEnum):
+    """Media types of frames and answers."""
+
+    JPEG = "image/jpeg"
+    PNG = "image/png"
+    RAW = "application/octet-stream"
+    JSON = "application/json"
+    NPZ = "application/x-npz"
+
+
+class View(StrEnum):
+    """What a snapshot shows; `split` is raw on the left, enhanced on the right."""
+
+    ENHANCED = "enhanced"
+    RAW = "raw"
+    SPLIT = "split"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One thing a worker is to do.
+
+    `geometry` is [width, height, format]: a raw frame's own, or the one an encoded frame must have.
+    `length` counts the bytes in the slot's body buffer, or in its frame buffer for a raw frame.
+    """
+
+    id: int
+    op: Op
+    source: str = ""
+    slot: int = -1
+    generation: int = 0
+    length: int = 0
+    media: Media = Media.RAW
+    geometry: Size | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    sequence: int = 0
+    answer: Media = Media.JSON
+    features: list[str] | None = None
+    view: View = View.ENHANCED
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A worker's answer to the job of the same id.
+
+    `error` is the class name of what went wrong, `text` what it says. `length` counts the bytes in the
+    slot's `buffer`. The figures are those of the frame that was enhanced or shown.
+    """
+
+    id: int
+    error: str = ""
+    text: str = ""
+    buffer: str = "answer"
+    length: int = 0
+    device: str = ""
+    geometry: Size | None = None
+    sequence: int = 0
+    lut: str = ""
+    lut_age: int = 0
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    frame_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A worker's first message: it is there, on this device, chosen for this reason."""
+
+    device: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A slot lent to an ingest process for one frame."""
+
+    slot: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """An ingest process's message: the frame of this source lies in the granted slot."""
+
+    slot: int
+    generation: int
+    geometry: Size
+
+
+_ERRORS: dict[str, type[LumaflowError]] = {
+    name: kind
+    for module in (pipeline.errors, service.errors)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and issubclass(kind, LumaflowError)
+}
+Message = Job | Reply | Hello | Grant | Captured
+_KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in (Job, Reply, Hello, Grant, Captured)}
+
+
+def pack(message: Message) -> bytes:
+    """One message as one packet."""
+    return json.dumps([type(message).__name__, asdict(message)], separators=(",", ":")).encode()
+
+
+def unpack(packet: bytes) -> Message:
+    """The message in a packet. Raises ValueError for anything that is not one."""
+    try:
+        kind, fields = json.loads(packet)
+        if fields.get("geometry"):
+            fields["geometry"] = tuple(fields["geometry"])
+        message = _KINDS[kind](**fields)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"a packet of {len(packet)} bytes came that is no message: {error}") from error
+    return message
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Both ends of a new doorbell."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def error_of(reply: Reply) -> LumaflowError | None:
+    """The error a reply carries, as an object of its own class; None when all is well."""
+    if not reply.error:
+        return None
+    return _ERRORS.get(reply.error, LumaflowError)(reply.text)

@@ -1,0 +1,112 @@
+"""All metrics of the service: one registry, in the API process; workers send numbers only."""
+
+from importlib.metadata import version
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from service.doorbell import Reply
+from service.errors import (
+    BadFrameError,
+    BusyError,
+    GeometryConflictError,
+    SlowBodyError,
+    TooLargeError,
+    UnsupportedMediaError,
+    WorkerStuckError,
+    WorkerUnavailableError,
+)
+
+STAGE_BUCKETS = (*(float(f"{step}e{power}") for power in range(-5, 0) for step in (1, 2, 5)), 1.0)
+"""10 us to 1 s, three steps a decade: a stage is a thousand times quicker than a web request."""
+AGE_BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+LOSSES: dict[type[Exception], tuple[str, str]] = {
+    BadFrameError: ("corrupt", "bad_frame"),
+    TooLargeError: ("corrupt", "too_large"),
+    UnsupportedMediaError: ("corrupt", "media_type"),
+    GeometryConflictError: ("dropped", "geometry"),
+    BusyError: ("dropped", "busy"),
+    SlowBodyError: ("dropped", "slow_body"),
+    WorkerUnavailableError: ("error", "worker"),
+    WorkerStuckError: ("error", "stuck"),
+}
+"""Outcome and reason, as labels, of a frame that met one of these errors."""
+MAX_SOURCE_LABELS = 256
+OTHER = "other"
+
+
+class Metrics:
+    """Every metric, registered once in the registry that is passed in."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = registry
+        self._sources: set[str] = set()
+
+        def histogram(name: str, text: str, labels: list[str], buckets: tuple[float, ...]) -> Histogram:
+            return Histogram(f"lumaflow_{name}", text, labels, registry=registry, buckets=buckets)
+
+        def counter(name: str, text: str, labels: list[str]) -> Counter:
+            return Counter(f"lumaflow_{name}", text, labels, registry=registry)
+
+        def gauge(name: str, text: str, labels: list[str]) -> Gauge:
+            return Gauge(f"lumaflow_{name}", text, labels, registry=registry)
+
+        self.stage_seconds = histogram(
+            "stage_seconds", "Time of one stage of a frame.", ["stage", "device"], STAGE_BUCKETS
+        )
+        self.frame_seconds = histogram(
+            "frame_seconds", "Time of a frame in its lane.", ["device"], STAGE_BUCKETS
+        )
+        self.frame_age = histogram(
+            "frame_age_seconds", "Age of a frame when its answer is ready.", ["source"], AGE_BUCKETS
+        )
+        self.frames = counter(
+            "frames_total", "Frames that came, by what became of them.", ["source", "outcome"]
+        )
+        self.dropped = counter(
+            "dropped_total", "Frames that were not enhanced, by reason.", ["source", "reason"]
+        )
+        self.luts = counter("lut_total", "Enhanced frames by the kind of mapping.", ["source", "kind"])
+        self.source_up = gauge("source_up", "1 while a source sends frames.", ["source"])
+        self.queue_depth = gauge("queue_depth", "Frames of a source inside the service.", ["source"])
+        self.slots_in_use = gauge("slots_in_use", "Slots handed out.", ["device"])
+        self.worker_restarts = counter("worker_restarts_total", "Restarts of a worker.", ["device", "reason"])
+        gauge("build_info", "Always 1; the version is a label.", ["version"]).labels(version("lumaflow")).set(
+            1
+        )
+
+    def source(self, name: str) -> str:
+        """The label for a source: its name for the first 256 that ask, `other` for all further ones."""
+        if name not in self._sources:
+            if len(self._sources) >= MAX_SOURCE_LABELS:
+                return OTHER
+            self._sources.add(name)
+        return name
+
+    def enhanced(self, source: str, reply: Reply, age_seconds: float) -> None:
+        """Count one frame that was enhanced."""
+        label = self.source(source)
+        self.frames.labels(label, "ok").inc()
+        self.luts.labels(label, reply.lut).inc()
+        self.frame_age.labels(label).observe(age_seconds)
+        self.frame_seconds.labels(reply.device).observe(reply.frame_seconds)
+        for stage, seconds in reply.stage_seconds.items():
+            self.stage_seconds.labels(stage, reply.device).observe(seconds)
+
+    def lost(self, source: str, error: Exception) -> None:
+        """Count one frame that was not enhanced; an id without a good frame gets no label."""
+        label = source if source in self._sources else OTHER
+        outcome, reason = LOSSES.get(type(error), ("error", "internal"))
+        self.frames.labels(label, outcome).inc()
+        self.dropped.labels(label, reason).inc()
+
+    def exposition(self) -> bytes:
+        """All of it in the text format that Prometheus reads."""
+        return generate_latest(self.registry)

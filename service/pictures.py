@@ -1,0 +1,83 @@
+"""The newest JPEG of each view of each source, encoded once for all who look at it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from pipeline.errors import LumaflowError
+from service.doorbell import Job, Op, View
+from service.engine import Engine
+from service.errors import UnknownSourceError
+from service.slots import SlotRing
+from service.sources import Source
+
+REPEAT_SECONDS = 5.0
+"""After so long without a new frame a live viewer gets the last one again, which finds out who has left."""
+RETRY_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One encoded view of the frame with this sequence number."""
+
+    sequence: int
+    jpeg: bytes
+
+
+class Pictures:
+    """Encodes views through the worker, each frame at most once a view."""
+
+    def __init__(self, engine: Engine, ring: SlotRing) -> None:
+        self._engine = engine
+        self._ring = ring
+        self._encodings: WeakKeyDictionary[Source, dict[View, asyncio.Task[Picture]]] = WeakKeyDictionary()
+
+    async def newest(self, source: Source, view: View) -> Picture:
+        """The view of the last frame, or of a later one that comes meanwhile.
+
+        Raises UnknownSourceError before the first frame, and what `Engine.call` and `SlotRing.acquire` do.
+        """
+        if source.last is None:
+            raise UnknownSourceError(f"the source {source.id!r} has no frame yet; send one first")
+        encodings = self._encodings.setdefault(source, {})
+        while True:
+            task = encodings.get(view)
+            if task is None or (task.done() and outdated(task, source.last.sequence)):
+                task = encodings[view] = asyncio.create_task(self._encode(source, view))
+            wanted = source.last.sequence
+            picture = await asyncio.shield(task)
+            if picture.sequence >= wanted:
+                return picture
+
+    async def watch(self, source: Source, view: View) -> AsyncIterator[Picture]:
+        """Picture after picture as frames come, until the source is closed; a slow viewer skips some."""
+        seen = -1
+        while not source.closed:
+            try:
+                async with asyncio.timeout(REPEAT_SECONDS):
+                    await source.newer_than(seen)
+            except TimeoutError:
+                pass
+            if source.closed or source.last is None:
+                continue
+            try:
+                picture = await self.newest(source, view)
+            except LumaflowError:
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            seen = picture.sequence
+            yield picture
+
+    async def _encode(self, source: Source, view: View) -> Picture:
+        slot = self._ring.acquire()
+        try:
+            reply = await self._engine.call(Job(0, Op.SNAPSHOT, source.id, view=view), slot)
+            return Picture(reply.sequence, bytes(slot.buffer(reply.buffer, reply.length)))
+        finally:
+            self._ring.release(slot)
+
+
+def outdated(task: asyncio.Task[Picture], sequence: int) -> bool:
+    """Whether a finished encoding failed, or shows a frame before `sequence`."""
+    return task.cancelled() or task.exception() is not None or task.result().sequence < sequence

@@ -1,0 +1,203 @@
+"""The sources: what each is set to, what it last gave, and the way a frame takes through the service."""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from service.doorbell import Job, Media, Op, Reply, Size
+from service.engine import Engine
+from service.errors import BusyError, GeometryConflictError, UnknownSourceError
+from service.metrics import Metrics
+from service.options import Feature, SourceOptions
+from service.slots import Slot
+
+LIVE_SECONDS = 2.0
+"""A source whose last frame is older is idle."""
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Source:
+    """One camera or client. `kept` ones were made by PUT and never give way to others."""
+
+    id: str
+    options: SourceOptions
+    geometry: Size | None = None
+    fixed: bool = False
+    kept: bool = False
+    closed: bool = False
+    waiting: int = 0
+    submitted: int = 0
+    frames: int = 0
+    last: Reply | None = None
+    _finished: deque[float] = field(default_factory=lambda: deque(maxlen=64))
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def age_seconds(self) -> float | None:
+        """Time since the last frame was enhanced."""
+        return time.monotonic() - self._finished[-1] if self._finished else None
+
+    @property
+    def live(self) -> bool:
+        """Whether frames are coming."""
+        return bool(self._finished) and time.monotonic() - self._finished[-1] < LIVE_SECONDS
+
+    @property
+    def frames_per_second(self) -> float:
+        """Rate of the last frames (at most 64); 0 for an idle source."""
+        if not self.live or len(self._finished) < 2:
+            return 0.0
+        return (len(self._finished) - 1) / max(self._finished[-1] - self._finished[0], 1e-9)
+
+    def announce(self, reply: Reply) -> None:
+        """Take in the figures of a frame that was enhanced, and wake whoever waits for one."""
+        self.frames += 1
+        if not self.live:
+            self._finished.clear()
+        self._finished.append(time.monotonic())
+        self.geometry = reply.geometry
+        if self.last is None or reply.sequence > self.last.sequence:
+            self.last = reply
+        self._wake()
+
+    def close(self) -> None:
+        """Let go of whoever waits for a frame: there will be none."""
+        self.closed = True
+        self._wake()
+
+    async def newer_than(self, sequence: int) -> None:
+        """Wait until a frame after `sequence` was enhanced, or the source is closed."""
+        while not self.closed and (self.last is None or self.last.sequence <= sequence):
+            await self._news.wait()
+
+    def _wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A frame as it lies in a slot, and the answer that is wanted; `arrived` on the monotonic clock."""
+
+    media: Media
+    length: int
+    arrived: float
+    geometry: Size | None = None
+    answer: Media = Media.JSON
+    features: list[Feature] | None = None
+
+
+class Sources:
+    """All sources by id, the one used longest ago first."""
+
+    def __init__(self, engine: Engine, metrics: Metrics, most: int, queue_depth: int) -> None:
+        self._engine = engine
+        self._metrics = metrics
+        self._most = most
+        self._queue_depth = queue_depth
+        self._sources: OrderedDict[str, Source] = OrderedDict()
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(sorted(self._sources.values(), key=lambda source: source.id))
+
+    def get(self, name: str) -> Source:
+        """The source of this id. Raises UnknownSourceError."""
+        source = self._sources.get(name)
+        if source is None:
+            raise UnknownSourceError(f"there is no source {name!r}; send it a frame, or make it with PUT")
+        return source
+
+    def put(self, name: str, options: SourceOptions, geometry: Size | None) -> bool:
+        """Make a source or set one anew, with its geometry fixed when given; says whether it is new."""
+        new = name not in self._sources
+        source = self._sources[name] if not new else self._make(name)
+        source.options, source.kept = options, True
+        source.fixed = geometry is not None
+        source.geometry = geometry or source.geometry
+        return new
+
+    def drop(self, name: str) -> None:
+        """End a source: viewers are let go and its lane is closed. Raises UnknownSourceError."""
+        self.get(name).close()
+        del self._sources[name]
+        self._engine.tell(Job(0, Op.FORGET, name))
+
+    def close(self) -> None:
+        """Let go of all viewers."""
+        for source in self._sources.values():
+            source.close()
+
+    @contextmanager
+    def enter(self, name: str) -> Iterator[Source]:
+        """Take a place in a source's queue for one frame, making the source if it does not exist.
+
+        Raises BusyError when the queue is full. A new source that gets no good frame goes again. Frames that
+        fail inside are counted.
+        """
+        source = self._sources.get(name) or self._make(name)
+        try:
+            if source.waiting >= self._queue_depth:
+                raise BusyError(
+                    f"{source.waiting} frames of {name!r} are waiting; wait for their answers first"
+                )
+            source.waiting += 1
+            try:
+                yield source
+            finally:
+                source.waiting -= 1
+        except Exception as error:
+            self._metrics.lost(name, error)
+            raise
+        finally:
+            if not (source.kept or source.frames or source.waiting or source.closed):
+                self.drop(name)
+
+    async def enhance(self, source: Source, slot: Slot, upload: Upload) -> Reply:
+        """Have the frame in `slot` enhanced. Raises what `Engine.call` does, and GeometryConflictError."""
+        wanted = source.geometry if source.fixed else None
+        if upload.geometry and wanted and upload.geometry != wanted:
+            raise GeometryConflictError(
+                "a frame of {}x{} {} came; this source is fixed to {}x{} {}: send that, or change the source"
+                " with PUT".format(*upload.geometry, *wanted)
+            )
+        source.options = source.options.with_features(upload.features or [])
+        job = Job(
+            0,
+            Op.FRAME,
+            source.id,
+            length=upload.length,
+            media=upload.media,
+            geometry=upload.geometry or wanted,
+            options=source.options.model_dump(mode="json"),
+            sequence=source.submitted,
+            answer=upload.answer,
+            features=None if upload.features is None else [str(name) for name in upload.features],
+        )
+        source.submitted += 1
+        reply = await self._engine.call(job, slot)
+        source.announce(reply)
+        self._metrics.enhanced(source.id, reply, time.monotonic() - upload.arrived)
+        if not source.closed:
+            self._sources.move_to_end(source.id)
+        return reply
+
+    def observe(self) -> None:
+        """Bring the metrics that are states up to date."""
+        for source in self._sources.values():
+            label = self._metrics.source(source.id)
+            self._metrics.source_up.labels(label).set(source.live)
+            self._metrics.queue_depth.labels(label).set(source.waiting)
+
+    def _make(self, name: str) -> Source:
+        """A new source; the idle one used longest ago gives way when there are too many."""
+        if len(self._sources) >= self._most:
+            idle = (source for source in self._sources.values() if not (source.kept or source.waiting))
+            oldest = next(idle, None)
+            if oldest is None:
+                raise BusyError(f"{self._most} sources are in use; delete one first")
+            self.drop(oldest.id)
+        source = self._sources[name] = Source(name, SourceOptions())
+        return source

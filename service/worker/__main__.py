@@ -1,0 +1,32 @@
+"""`python -m service.worker DOORBELL MEMORY LIMITS`: two descriptors and `Limits` as JSON."""
+
+import json
+import signal
+import socket
+import sys
+
+from pipeline.backend import choose_device
+from pipeline.errors import DeviceError
+from service.doorbell import Hello, Reply, pack
+from service.slots import SlotMemory
+from service.worker.worker import Limits, Worker
+
+
+def main(arguments: list[str]) -> None:
+    """Say hello and work until the doorbell closes; Ctrl-C and SIGTERM are the API process's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    doorbell = socket.socket(fileno=int(arguments[0]))
+    limits = Limits(**json.loads(arguments[2]))
+    memory = SlotMemory(int(arguments[1]), limits.slots, limits.slot_bytes)
+    try:
+        choice = choose_device(limits.device)
+    except DeviceError as error:
+        doorbell.send(pack(Reply(0, type(error).__name__, str(error))))
+        raise SystemExit(1) from error
+    doorbell.send(pack(Hello(choice.device, choice.reason)))
+    Worker(doorbell, memory, limits, choice.device).run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,44 @@
+"""The canary: a small frame that really runs through a lane, to prove that the device still works."""
+
+import numpy as np
+
+from pipeline.backend import open_lane
+from pipeline.errors import DeviceError
+from pipeline.frame import Frame, Geometry, PixelFormat
+from pipeline.lane import Lane
+from pipeline.options import Equalization, Hog, Lbp, Mode, Options
+
+SIDE_PX = 64
+
+
+class Canary:
+    """Lanes of each pixel format with every feature on; the first run also compiles all there is."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._lanes: list[Lane] = []
+        row = np.arange(SIDE_PX, dtype=np.uint8)
+        self._gray = np.ascontiguousarray(row[:, None] ^ row)
+
+    def run(self) -> str:
+        """Run one frame through every lane; returns the device. Raises DeviceError when a result is wrong."""
+        if not self._lanes:
+            self._open()
+        for lane in self._lanes:
+            color = lane.geometry.pixel_format is PixelFormat.BGR24
+            pixels = np.repeat(self._gray[..., None], 3, axis=2) if color else self._gray
+            lane.submit(Frame(pixels, lane.geometry.pixel_format))
+            counted = int(lane.collect().bins.sum())
+            if counted != SIDE_PX * SIDE_PX:
+                raise DeviceError(
+                    f"{self._device} counted {counted} of {SIDE_PX * SIDE_PX} pixels; restart it"
+                )
+        return self._device
+
+    def _open(self) -> None:
+        """Open the lanes: both formats, a global mode and CLAHE."""
+        for pixel_format in PixelFormat:
+            for mode in (Mode.EQUALIZE, Mode.CLAHE):
+                options = Options(Equalization(mode), Hog(), Lbp(), heatmap=True)
+                geometry = Geometry(SIDE_PX, SIDE_PX, pixel_format)
+                self._lanes.append(open_lane(self._device, geometry, options))

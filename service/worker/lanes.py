@@ -1,0 +1,117 @@
+"""The lanes of one device, one a source, each with copies of the last frame and all that came of it."""
+
+import time
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.backend import open_lane
+from pipeline.frame import Enhanced, Frame, Geometry
+from pipeline.lane import Lane
+from service.errors import UnknownSourceError
+from service.options import SourceOptions
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class SourceLane:
+    """A source's lane and its latest frame: `arrays` by name, `figures` for the reply.
+
+    arrays : raw and enhanced (H, W) or (H, W, 3) uint8; bins, lut, hog, lbp, heatmap_deviation and
+        heatmap_distance as in `Enhanced`. Each is copied into the same memory frame after frame.
+    """
+
+    def __init__(self, device: str, geometry: Geometry, options: dict[str, Any]) -> None:
+        self.geometry = geometry
+        self.options = options
+        wanted = SourceOptions.model_validate(options).to_pipeline()
+        self.lane: Lane = open_lane(device, geometry, replace(wanted, slots=1))
+        self.arrays: Arrays = {}
+        self.figures: dict[str, Any] = {}
+        self.used = time.monotonic()
+
+    def step(self, sequence: int, pixels: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
+        """Enhance one frame into `out` and keep copies of everything."""
+        started = time.perf_counter()
+        self.lane.submit(Frame(pixels, self.geometry.pixel_format), out)
+        enhanced = self.lane.collect()
+        seconds = time.perf_counter() - started
+        self._keep({"raw": pixels, "enhanced": out, **results(enhanced)})
+        self.figures = {
+            "sequence": sequence,
+            "lut": str(enhanced.lut_kind),
+            "lut_age": enhanced.lut_age,
+            "stage_seconds": {str(stage): time_ for stage, time_ in enhanced.stage_seconds.items()},
+            "frame_seconds": seconds,
+            "geometry": (self.geometry.width, self.geometry.height, str(self.geometry.pixel_format)),
+            "device": self.lane.device,
+        }
+
+    def _keep(self, arrays: Arrays) -> None:
+        for name, array in arrays.items():
+            kept = self.arrays.get(name)
+            if kept is None or kept.shape != array.shape:
+                self.arrays[name] = array.copy()
+            else:
+                np.copyto(kept, array)
+
+
+def results(enhanced: Enhanced) -> Arrays:
+    """The arrays of a result by the names they have in an npz file; the picture itself is not among them."""
+    heatmap = enhanced.heatmap
+    arrays: dict[str, NDArray[Any] | None] = {
+        "bins": enhanced.bins,
+        "lut": enhanced.lut,
+        "hog": enhanced.hog,
+        "lbp": enhanced.lbp,
+        "heatmap_deviation": heatmap.deviation if heatmap else None,
+        "heatmap_distance": heatmap.distance if heatmap else None,
+    }
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+class Lanes:
+    """Opens lanes as frames come, closes the least recent beyond `most` and those long idle."""
+
+    def __init__(self, device: str, most: int, idle_seconds: float) -> None:
+        self.device = device
+        self._most = most
+        self._idle_seconds = idle_seconds
+        self._lanes: OrderedDict[str, SourceLane] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._lanes)
+
+    def of(self, source: str, geometry: Geometry, options: dict[str, Any]) -> SourceLane:
+        """The source's lane; a new one when the geometry or an option differs from the last frame's."""
+        lane = self._lanes.get(source)
+        if lane is None or lane.geometry != geometry or lane.options != options:
+            self.forget(source)
+            while len(self._lanes) >= self._most:
+                self.forget(next(iter(self._lanes)))
+            lane = self._lanes[source] = SourceLane(self.device, geometry, options)
+        lane.used = time.monotonic()
+        self._lanes.move_to_end(source)
+        return lane
+
+    def latest(self, source: str) -> SourceLane:
+        """The source's lane with the results of its last frame. Raises UnknownSourceError without one."""
+        lane = self._lanes.get(source)
+        if lane is None or not lane.figures:
+            raise UnknownSourceError(f"the source {source!r} has no recent frame; send one first")
+        return lane
+
+    def forget(self, source: str) -> None:
+        """Close the source's lane, if it has one."""
+        lane = self._lanes.pop(source, None)
+        if lane is not None:
+            lane.lane.close()
+
+    def close_idle(self) -> None:
+        """Close all lanes that had no frame for long."""
+        limit = time.monotonic() - self._idle_seconds
+        for source in [name for name, lane in self._lanes.items() if lane.used < limit]:
+            self.forget(source)

@@ -1,0 +1,150 @@
+"""The worker: codec threads decode, one lane thread enhances, codec threads encode.
+
+The receive loop stays free to answer pings. Decoding of the next frame, the lane of this one and encoding
+of the last run side by side; frames of one source enter their lane in the order they came. All lanes run on
+one thread, because Numba's parallel loops must be started from one thread.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from pipeline.errors import DeviceLostError, LumaflowError
+from pipeline.frame import Geometry, PixelFormat
+from service.codec import decode
+from service.doorbell import PACKET_BYTES, Job, Media, Op, Reply, pack, unpack
+from service.errors import GeometryConflictError, UnsupportedMediaError
+from service.header import read_header
+from service.slots import SlotMemory
+from service.worker.lanes import Lanes
+from service.worker.ops import Ops, Outcome, pixels_in
+from service.worker.order import Order, Pixels, Task
+
+IDLE_CHECK_SECONDS = 5.0
+DEVICE_LOST_STATUS = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the API process tells a worker when it starts it."""
+
+    device: str
+    slots: int
+    slot_bytes: int
+    max_pixels: int
+    jpeg_quality: int
+    max_lanes: int
+    lane_idle_seconds: float
+
+
+class Worker:
+    """Takes jobs from the doorbell until it closes, which ends the process."""
+
+    def __init__(self, doorbell: socket.socket, memory: SlotMemory, limits: Limits, device: str) -> None:
+        self._doorbell = doorbell
+        self._memory = memory
+        self._max_pixels = limits.max_pixels
+        self._lanes = Lanes(device, limits.max_lanes, limits.lane_idle_seconds)
+        self._ops = Ops(memory, self._lanes, limits.jpeg_quality)
+        self._order = Order()
+        self._codec = ThreadPoolExecutor(os.cpu_count() or 1, "codec")
+
+    def run(self) -> NoReturn:
+        """Serve until the other end hangs up, then leave at once, whatever is running."""
+        threading.Thread(target=self._run_lanes, name="lanes", daemon=True).start()
+        while packet := self._doorbell.recv(PACKET_BYTES):
+            job = unpack(packet)
+            if isinstance(job, Job):
+                self._take(job)
+        os._exit(0)
+
+    def _take(self, job: Job) -> None:
+        """On the receive loop: answer a ping, line everything else up."""
+        if job.op == Op.PING:
+            self._reply(Reply(job.id))
+            return
+        task = Task(job)
+        self._order.arrive(task)
+        if job.op == Op.FRAME:
+            self._codec.submit(self._prepare, task)
+        else:
+            self._order.prepare(task)
+
+    def _prepare(self, task: Task) -> None:
+        """On a codec thread: bring the task's pixels into the slot's frame buffer."""
+        with self._refusing(task):
+            job = task.job
+            self._memory.check(job.slot, job.generation)
+            task.pixels = self._received(job) if job.media == Media.RAW else self._decoded(job)
+        self._order.prepare(task)
+
+    def _received(self, job: Job) -> Pixels:
+        """A raw frame, which was received where it is needed."""
+        if job.geometry is None:
+            raise ValueError("a raw frame came without its geometry")
+        width, height, pixel_format = job.geometry
+        return pixels_in(self._memory, job, "frame", Geometry(width, height, PixelFormat(pixel_format)))
+
+    def _decoded(self, job: Job) -> Pixels:
+        """An encoded frame, its header checked before any decoder sees it."""
+        body = self._memory.buffer(job.slot, "body", job.length)
+        header = read_header(body, self._max_pixels)
+        if header.kind.value != job.media:
+            raise UnsupportedMediaError(
+                f"the bytes of an {header.kind} came as {job.media}; send it with Content-Type: {header.kind}"
+            )
+        pixel_format = PixelFormat.GRAY8 if header.channels == 1 else PixelFormat.BGR24
+        geometry = Geometry(*header.upright_size, pixel_format)
+        if job.geometry and job.geometry != (geometry.width, geometry.height, pixel_format):
+            width, height, wanted = job.geometry
+            raise GeometryConflictError(
+                f"a frame of {geometry} came; the source {job.source!r} is fixed to {width}x{height}"
+                f" {wanted}: scale the frame, or change the source with PUT"
+            )
+        return decode(body, header, pixels_in(self._memory, job, "frame", geometry))
+
+    def _run_lanes(self) -> None:
+        """On the lane thread: one task after the other, as they are prepared."""
+        while True:
+            task = self._order.next(IDLE_CHECK_SECONDS)
+            if task is None:
+                self._lanes.close_idle()
+            elif not task.refused:
+                with self._refusing(task):
+                    self._finish(task, self._ops.run(task))
+
+    def _finish(self, task: Task, outcome: Outcome) -> None:
+        if outcome.encode is None:
+            self._reply(Reply(task.job.id, buffer=outcome.buffer, length=outcome.length, **outcome.figures))
+        else:
+            self._codec.submit(self._encode, task, outcome)
+
+    def _encode(self, task: Task, outcome: Outcome) -> None:
+        """On a codec thread: make the answer and lay it into the slot."""
+        with self._refusing(task):
+            assert outcome.encode is not None
+            data = outcome.encode()
+            self._memory.check(task.job.slot, task.job.generation)
+            self._memory.buffer(task.job.slot, outcome.buffer, len(data))[:] = data
+            self._finish(task, replace(outcome, length=len(data), encode=None))
+
+    @contextmanager
+    def _refusing(self, task: Task) -> Iterator[None]:
+        """Answer a task with the error it raises; a lost device ends the process."""
+        try:
+            yield
+        except Exception as error:
+            task.refused = True
+            known = isinstance(error, LumaflowError)
+            text = str(error) if known else f"{type(error).__name__}: {error}"
+            self._reply(Reply(task.job.id, type(error).__name__ if known else "LumaflowError", text))
+            if isinstance(error, DeviceLostError):
+                os._exit(DEVICE_LOST_STATUS)
+
+    def _reply(self, reply: Reply) -> None:
+        self._doorbell.send(pack(reply))
