@@ -11,8 +11,9 @@ BYTE = np.uint32(255)
 def apply_lut(luma: NDArray[np.uint8], lut: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
     """`out` = `lut`[`luma`]: planes (H, W) uint8, lut (256,) uint8."""
     for y in prange(luma.shape[0]):
-        for x in range(luma.shape[1]):
-            out[y, x] = lut[luma[y, x]]
+        row, levels = luma[y], out[y]
+        for x in range(levels.size):
+            levels[x] = lut[row[x]]
 
 
 @njit(nogil=True, cache=True)
@@ -47,6 +48,7 @@ def apply_clahe(
     edges_y: NDArray[np.int32],
     weight_y: NDArray[np.float32],
     rest_y: NDArray[np.float32],
+    words: NDArray[np.uint32],
     out: NDArray[np.uint8],
 ) -> None:
     """CLAHE's bilinear mapping of a plane.
@@ -54,20 +56,42 @@ def apply_clahe(
     luma, out : (H, W) uint8
     packed : the LUTs, from `pack_luts`
     edges, weight, rest : the tables of both axes, from `tables.blend`
+    words : (bands, W) uint32, scratch, a row for each band of the plane
     """
-    for y in prange(luma.shape[0]):
-        row = np.searchsorted(edges_y, y, side="right") - 1
-        down, up = weight_y[y], rest_y[y]
-        for column in range(packed.shape[1]):
-            table = packed[row, column]
-            for x in range(edges_x[column], edges_x[column + 1]):
-                word = table[luma[y, x]]
-                upper = _byte(word) * rest_x[x] + _byte(word >> np.uint32(8)) * weight_x[x]
-                lower = _byte(word >> np.uint32(16)) * rest_x[x] + _byte(word >> np.uint32(24)) * weight_x[x]
-                out[y, x] = np.uint8(np.rint(upper * up + lower * down))
+    height, bands = luma.shape[0], words.shape[0]
+    for band in prange(bands):
+        for y in range(height * band // bands, height * (band + 1) // bands):
+            tables = packed[np.searchsorted(edges_y, y, side="right") - 1]
+            for column in range(tables.shape[0]):
+                first, last = edges_x[column], edges_x[column + 1]
+                _look_up(luma[y, first:last], tables[column], words[band, first:last])
+            _blend_row(words[band], weight_x, rest_x, weight_y[y], rest_y[y], out[y])
 
 
 @njit(nogil=True)
-def _byte(word):  # type: ignore[no-untyped-def]
+def _look_up(row: NDArray[np.uint8], table: NDArray[np.uint32], words: NDArray[np.uint32]) -> None:
+    """Apart from `_blend_row`: look-ups go one by one, what follows them in vectors."""
+    for x in range(row.size):
+        words[x] = table[row[x]]
+
+
+@njit(nogil=True)
+def _blend_row(
+    words: NDArray[np.uint32],
+    weight: NDArray[np.float32],
+    rest: NDArray[np.float32],
+    down: np.float32,
+    up: np.float32,
+    out: NDArray[np.uint8],
+) -> None:
+    for x in range(out.size):
+        word = words[x]
+        upper = _byte(word) * rest[x] + _byte(word >> np.uint32(8)) * weight[x]
+        lower = _byte(word >> np.uint32(16)) * rest[x] + _byte(word >> np.uint32(24)) * weight[x]
+        out[x] = np.uint8(np.int32(np.rint(upper * up + lower * down)))
+
+
+@njit(nogil=True)
+def _byte(word: np.uint32) -> np.float32:
     """The lowest byte as float32; by way of int32, which converts in one instruction."""
     return np.float32(np.int32(word & BYTE))

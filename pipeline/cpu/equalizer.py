@@ -27,6 +27,7 @@ class Equalizer:
         self._scale = lut_scale(tile.tile_pixels)
         self._own = np.empty((rows, columns, LEVELS), np.uint8)
         self._own[:] = np.arange(LEVELS)
+        self._words = np.empty((4 * numba.get_num_threads(), width), np.uint32)
         self._packed = np.empty((rows + 1, columns + 1, LEVELS), np.uint32)
         self._blend_x = blend(width, tile.tile_width, columns)
         self._blend_y = blend(height, tile.tile_height, rows)
@@ -69,4 +70,6 @@ class Equalizer:
             return
         x, y = self._blend_x, self._blend_y
         pack_luts(luts, self._packed)
-        apply_clahe(luma, self._packed, x.edges, x.weight, x.rest, y.edges, y.weight, y.rest, out)
+        apply_clahe(
+            luma, self._packed, x.edges, x.weight, x.rest, y.edges, y.weight, y.rest, self._words, out
+        )

@@ -22,25 +22,25 @@ def measure_tiles(
 
 
 @njit(nogil=True)
-def _deviation(counts):  # type: ignore[no-untyped-def]
+def _deviation(bins: NDArray[np.uint32]) -> np.float64:
     pixels = first = second = np.int64(0)
     for level in range(256):
-        count = np.int64(counts[level])
+        count = np.int64(bins[level])
         pixels += count
         first += count * level
         second += count * level * level
     # n*S2 - S1^2 leaves int64 from 12 million pixels a tile on; the spec asks for fp64 here.
     variance = np.float64(pixels) * np.float64(second) - np.float64(first) * np.float64(first)
-    return np.sqrt(max(variance, 0.0)) / np.float64(pixels)
+    return np.float64(np.sqrt(max(variance, 0.0)) / np.float64(pixels))
 
 
 @njit(nogil=True)
-def _distance(counts):  # type: ignore[no-untyped-def]
+def _distance(bins: NDArray[np.uint32]) -> np.int64:
     pixels = np.int64(0)
     for level in range(256):
-        pixels += np.int64(counts[level])
+        pixels += np.int64(bins[level])
     total = cumulative = np.int64(0)
     for level in range(256):
-        cumulative += np.int64(counts[level])
+        cumulative += np.int64(bins[level])
         total += abs(256 * cumulative - pixels * (level + 1))
     return (total // 256) * 65536 // (256 * pixels)

@@ -9,6 +9,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float32]
+
 EPSILON = np.float32(2.0**-52)
 P1 = np.float32(float.fromhex("0x1.ca44dep+5"))
 P3 = np.float32(float.fromhex("-0x1.2aaddcp+4"))
@@ -79,63 +81,82 @@ def hog_cells(
             _vote_rows(luma, 8 * y, gamma, roots[band], places[band], votes[band])
             cells[y] = 0
             for i in range(8):
-                for x in range(8 * cells.shape[1]):
-                    place = places[band, i, x]
-                    cells[y, x // 8, place] += votes[band, 0, i, x]
-                    cells[y, x // 8, (place + 1) % 9] += votes[band, 1, i, x]
+                _count_row(places[band, i], votes[band, 0, i], votes[band, 1, i], cells[y])
 
 
 @njit(nogil=True)
-def _vote_rows(luma, top, gamma, roots, places, votes):  # type: ignore[no-untyped-def]
+def _count_row(places: NDArray[np.int32], low: Floats, high: Floats, cells: Floats) -> None:
+    for x in range(8 * cells.shape[0]):
+        cell, place = cells[x // 8], places[x]
+        cell[place] += low[x]
+        cell[(place + 1) % 9] += high[x]
+
+
+@njit(nogil=True)
+def _vote_rows(
+    luma: NDArray[np.uint8], top: int, gamma: Floats, roots: Floats, places: NDArray[np.int32], votes: Floats
+) -> None:
     """Gradients of 8 rows of pixels, as votes for two neighbouring bins.
 
     roots : (10, W + 2) float32, the rows and one pixel more on every side, gamma corrected
     places : (8, W) int32, the lower bin of a pixel, 0..8
     votes : (2, 8, W) float32, its vote for that bin and for the next one (9 is bin 0)
     """
-    height, width = luma.shape
     for i in range(10):
-        y = _reflected(top + i - 1, height)
-        for x in range(width):
-            roots[i, x + 1] = gamma[luma[y, x]]
-        roots[i, 0], roots[i, width + 1] = roots[i, 2], roots[i, width - 1]
+        _gamma_row(luma[_reflected(top + i - 1, luma.shape[0])], gamma, roots[i])
     for i in range(8):
-        for x in range(width):
-            dx = roots[i + 1, x + 2] - roots[i + 1, x]
-            dy = roots[i + 2, x + 1] - roots[i, x + 1]
-            magnitude = np.sqrt(dx * dx + dy * dy)
-            position = _position(dx, dy)
-            below = np.floor(position)
-            share = position - below
-            place = np.int32(below)
-            place += np.int32(9) if place < 0 else np.int32(0)
-            place -= np.int32(9) if place >= 9 else np.int32(0)
-            places[i, x] = place
-            votes[0, i, x] = magnitude * (np.float32(1) - share)
-            votes[1, i, x] = magnitude * share
+        _vote_row(roots[i], roots[i + 1], roots[i + 2], places[i], votes[0, i], votes[1, i])
 
 
 @njit(nogil=True)
-def _reflected(index, size):  # type: ignore[no-untyped-def]
+def _reflected(index: int, size: int) -> int:
     """Reflect-101 by one pixel."""
     return abs(index) if index < size else 2 * size - 2 - index
 
 
+@njit(nogil=True)
+def _gamma_row(row: NDArray[np.uint8], gamma: Floats, roots: Floats) -> None:
+    """One row through the gamma table, with a reflected pixel at both ends."""
+    for x in range(row.size):
+        roots[x + 1] = gamma[row[x]]
+    roots[0], roots[row.size + 1] = roots[2], roots[row.size - 1]
+
+
+@njit(nogil=True)
+def _vote_row(
+    above: Floats, row: Floats, below: Floats, places: NDArray[np.int32], low: Floats, high: Floats
+) -> None:
+    for x in range(places.size):
+        dx, dy = row[x + 2] - row[x], below[x + 1] - above[x + 1]
+        magnitude = np.sqrt(dx * dx + dy * dy)
+        position = _position(dx, dy)
+        first = np.floor(position)
+        share = position - first
+        place = np.int32(first)
+        place += np.int32(9) if place < 0 else np.int32(0)
+        place -= np.int32(9) if place >= 9 else np.int32(0)
+        places[x] = place
+        low[x] = magnitude * (np.float32(1) - share)
+        high[x] = magnitude * share
+
+
 @njit(nogil=True, error_model="numpy")
-def _position(dx, dy):  # type: ignore[no-untyped-def]
+def _position(dx: np.float32, dy: np.float32) -> np.float32:
     """Where on the circle of 18 bins a gradient points, -0.5..17.5: unsigned bins are this modulo 9."""
-    across, along = abs(dx), abs(dy)
-    ratio = min(across, along) / (max(across, along) + EPSILON)
+    across, along = np.abs(dx), np.abs(dy)
+    ratio = np.minimum(across, along) / (np.maximum(across, along) + EPSILON)
     square = ratio * ratio
     angle = (((P7 * square + P5) * square + P3) * square + P1) * ratio
     angle = np.float32(90) - angle if along > across else angle
     angle = np.float32(180) - angle if dx < 0 else angle
     angle = np.float32(360) - angle if dy < 0 else angle
-    return angle * RADIANS * BINS_PER_RADIAN - np.float32(0.5)
+    return np.float32(angle * RADIANS * BINS_PER_RADIAN - np.float32(0.5))
 
 
 @njit(nogil=True)
-def _weigh_cells(places, votes, weights, rows, sums):  # type: ignore[no-untyped-def]
+def _weigh_cells(
+    places: NDArray[np.int32], votes: Floats, weights: Floats, rows: Floats, sums: Floats
+) -> None:
     """The 16 weighted histograms of a row of cells.
 
     rows : (8, SPAN) float32, scratch: the rows of one cell under the 4 column weights
@@ -146,46 +167,39 @@ def _weigh_cells(places, votes, weights, rows, sums):  # type: ignore[no-untyped
         for i in range(8):
             for j in range(8):
                 x = 8 * cell + j
-                _scatter(places[i, x], votes[0, i, x], votes[1, i, x], weights, j, rows[i])
+                _scatter(4 * places[i, x], votes[0, i, x], votes[1, i, x], weights[j], rows[i])
         _combine(rows, weights, sums[cell])
 
 
-@njit(nogil=True, inline="always")
-def _scatter(place, low, high, weights, j, row):  # type: ignore[no-untyped-def]
-    w0, w1, w2, w3 = weights[j, 0], weights[j, 1], weights[j, 2], weights[j, 3]
-    at = 4 * place
+@njit(nogil=True)
+def _scatter(at: int, low: np.float32, high: np.float32, weights: Floats, row: Floats) -> None:
+    """Add a pixel's two votes under the 4 column weights; all is read before anything is written."""
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
     a0, a1, a2, a3 = row[at], row[at + 1], row[at + 2], row[at + 3]
     b0, b1, b2, b3 = row[at + 4], row[at + 5], row[at + 6], row[at + 7]
-    row[at] = a0 + w0 * low
-    row[at + 1] = a1 + w1 * low
-    row[at + 2] = a2 + w2 * low
-    row[at + 3] = a3 + w3 * low
-    row[at + 4] = b0 + w0 * high
-    row[at + 5] = b1 + w1 * high
-    row[at + 6] = b2 + w2 * high
-    row[at + 7] = b3 + w3 * high
+    row[at], row[at + 1] = a0 + w0 * low, a1 + w1 * low
+    row[at + 2], row[at + 3] = a2 + w2 * low, a3 + w3 * low
+    row[at + 4], row[at + 5] = b0 + w0 * high, b1 + w1 * high
+    row[at + 6], row[at + 7] = b2 + w2 * high, b3 + w3 * high
 
 
 @njit(nogil=True)
-def _combine(rows, weights, sums):  # type: ignore[no-untyped-def]
+def _combine(rows: Floats, weights: Floats, sums: Floats) -> None:
     """Add up a cell's 8 rows under each of the 4 row weights."""
     for k in range(4):
         w0, w1, w2, w3 = weights[0, k], weights[1, k], weights[2, k], weights[3, k]
         w4, w5, w6, w7 = weights[4, k], weights[5, k], weights[6, k], weights[7, k]
         for m in range(SPAN):
-            sums[k, m] = (
-                (w0 * rows[0, m] + w1 * rows[1, m])
-                + (w2 * rows[2, m] + w3 * rows[3, m])
-                + (w4 * rows[4, m] + w5 * rows[5, m])
-                + (w6 * rows[6, m] + w7 * rows[7, m])
-            )
+            upper = (w0 * rows[0, m] + w1 * rows[1, m]) + (w2 * rows[2, m] + w3 * rows[3, m])
+            lower = (w4 * rows[4, m] + w5 * rows[5, m]) + (w6 * rows[6, m] + w7 * rows[7, m])
+            sums[k, m] = upper + lower
         for m in range(4):
             sums[k, m] += sums[k, SPAN - 4 + m]
 
 
 @njit(nogil=True)
-def _block(above, below, x, block):  # type: ignore[no-untyped-def]
-    """Add up a block's four cells, each from the four places a pixel of the block can lie in."""
+def _block(above: Floats, below: Floats, x: int, block: Floats) -> None:
+    """Add up a block's histograms, each from the four cells in which its pixels lie, and normalise."""
     for right in range(2):
         for low in range(2):
             for place in range(9):
@@ -202,7 +216,7 @@ def _block(above, below, x, block):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _energy(block):  # type: ignore[no-untyped-def]
+def _energy(block: Floats) -> np.float32:
     """Sum of the squares of 36 values, in four running sums."""
     s0 = s1 = s2 = s3 = np.float32(0)
     for m in range(0, 36, 4):

@@ -6,9 +6,11 @@ from numpy.typing import NDArray
 
 from pipeline.tables import LBP_CELL_PX
 
-AXIS = np.int32(29289)
-DIAGONAL = np.int32(70711)
-"""How far a point of the unit circle at 45 degrees leans to its two sides and to its corner, times 100000."""
+Row = NDArray[np.uint8]
+
+SIDE = np.int32(29289)
+CORNER = np.int32(70711)
+"""Bilinear weights of the point of the unit circle at 45 degrees, relative to its pixel, in 1/100000."""
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -40,7 +42,7 @@ def lbp_cells(
 
 
 @njit(nogil=True)
-def _count(labels, table, cells):  # type: ignore[no-untyped-def]
+def _count(labels: Row, table: Row, cells: NDArray[np.uint16]) -> None:
     """Turn one row's codes into labels and count them into its row of cells."""
     for x in range(labels.size):
         label = table[labels[x]]
@@ -49,36 +51,36 @@ def _count(labels, table, cells):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _codes(above, row, below, circle, codes):  # type: ignore[no-untyped-def]
-    """The codes of one row; the columns outside the plane are 0."""
-    last = row.size - 1
-    zero = np.uint8(0)
-    if last == 0:
-        codes[0] = _code(circle, row[0], zero, zero, above[0], zero, zero, zero, below[0], zero)
-        return
-    codes[0] = _code(circle, row[0], row[1], above[1], above[0], zero, zero, zero, below[0], below[1])
+def _codes(above: Row, row: Row, below: Row, circle: bool, codes: Row) -> None:
+    """The codes of one row between its neighbours; the columns outside the plane are 0."""
+    _edge_code(above, row, below, circle, 0, codes)
+    _edge_code(above, row, below, circle, row.size - 1, codes)
+    # Two loops, so that each becomes plain vectors.
     if circle:
-        for x in range(1, last):
-            codes[x] = _code_at(True, above, row, below, x)
+        for x in range(1, row.size - 1):
+            codes[x] = _inner_code(above, row, below, True, x)
     else:
-        for x in range(1, last):
-            codes[x] = _code_at(False, above, row, below, x)
-    codes[last] = _code(
-        circle,
-        row[last],
-        zero,
-        zero,
-        above[last],
-        above[last - 1],
-        row[last - 1],
-        below[last - 1],
-        below[last],
-        zero,
+        for x in range(1, row.size - 1):
+            codes[x] = _inner_code(above, row, below, False, x)
+
+
+@njit(nogil=True)
+def _edge_code(above: Row, row: Row, below: Row, circle: bool, x: int, codes: Row) -> None:
+    """The code of a pixel of the first or last column."""
+    east, northeast, southeast = _at(row, x + 1), _at(above, x + 1), _at(below, x + 1)
+    west, northwest, southwest = _at(row, x - 1), _at(above, x - 1), _at(below, x - 1)
+    codes[x] = _code(
+        circle, row[x], east, northeast, above[x], northwest, west, southwest, below[x], southeast
     )
 
 
 @njit(nogil=True)
-def _code_at(circle, above, row, below, x):  # type: ignore[no-untyped-def]
+def _at(row: Row, x: int) -> np.uint8:
+    return row[x] if 0 <= x < row.size else np.uint8(0)
+
+
+@njit(nogil=True)
+def _inner_code(above: Row, row: Row, below: Row, circle: bool, x: int) -> np.uint8:
     return _code(
         circle,
         row[x],
@@ -94,24 +96,32 @@ def _code_at(circle, above, row, below, x):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, inline="always")
-def _code(circle, c, e, ne, n, nw, w, sw, s, se):  # type: ignore[no-untyped-def]
+def _code(
+    circle: bool,
+    c: np.uint8,
+    e: np.uint8,
+    ne: np.uint8,
+    n: np.uint8,
+    nw: np.uint8,
+    w: np.uint8,
+    sw: np.uint8,
+    s: np.uint8,
+    se: np.uint8,
+) -> np.uint8:
     """Code of a pixel `c` among its neighbours: bit k looks at angle k * 45 degrees, ties are 1."""
-    straight = (e >= c) << 0 | (n >= c) << 2 | (w >= c) << 4 | (s >= c) << 6
+    axes = (e >= c) << 0 | (n >= c) << 2 | (w >= c) << 4 | (s >= c) << 6
     if circle:
-        slanted = (
-            _above(c, e, n, ne) << 1
-            | _above(c, w, n, nw) << 3
-            | _above(c, w, s, sw) << 5
-            | _above(c, e, s, se) << 7
-        )
+        ne_bit, nw_bit = _reaches(c, e, n, ne), _reaches(c, w, n, nw)
+        sw_bit, se_bit = _reaches(c, w, s, sw), _reaches(c, e, s, se)
     else:
-        slanted = (ne >= c) << 1 | (nw >= c) << 3 | (sw >= c) << 5 | (se >= c) << 7
-    return np.uint8(straight | slanted)
+        ne_bit, nw_bit, sw_bit, se_bit = ne >= c, nw >= c, sw >= c, se >= c
+    return np.uint8(axes | ne_bit << 1 | nw_bit << 3 | sw_bit << 5 | se_bit << 7)
 
 
 @njit(nogil=True, inline="always")
-def _above(c, horizontal, vertical, diagonal):  # type: ignore[no-untyped-def]
-    """Whether the point on the circle towards `diagonal` is at least `c`, in exact integers."""
-    centre = np.int32(c)
-    sides = np.int32(horizontal) + np.int32(vertical) - np.int32(2) * centre
-    return AXIS * sides + DIAGONAL * (np.int32(diagonal) - centre) >= 0
+def _reaches(centre: np.uint8, beside: np.uint8, over: np.uint8, corner: np.uint8) -> np.bool:
+    """Whether the point on the circle towards `corner` is at least `centre`, in exact integers."""
+    middle = np.int32(centre)
+    sides = np.int32(beside) + np.int32(over) - np.int32(2) * middle
+    # The cast keeps Numba's integers from growing to 64 bits.
+    return np.int32(SIDE * sides + CORNER * (np.int32(corner) - middle)) >= np.int32(0)

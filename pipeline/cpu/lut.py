@@ -16,15 +16,14 @@ def equalize_lut(bins: NDArray[np.uint32], lut: NDArray[np.uint8]) -> None:
     first = 0
     while bins[first] == 0:
         first += 1
-    pixels = np.int64(0)
-    for level in range(256):
-        pixels += bins[level]
-    rest = pixels - np.int64(bins[first])
+    rest = np.int64(0)
+    for level in range(first + 1, 256):
+        rest += np.int64(bins[level])
     scale = TOP / np.float32(rest if rest > 0 else 1)
     total = np.int64(0)
     for level in range(256):
         if level > first:
-            total += bins[level]
+            total += np.int64(bins[level])
         lut[level] = level if rest == 0 else _level(np.float32(total) * scale)
 
 
@@ -43,25 +42,23 @@ def clahe_luts(tiles: NDArray[np.uint32], limit: int, scale: np.float32, luts: N
 
 
 @njit(nogil=True)
-def _clahe_lut(counts, limit, scale, lut):  # type: ignore[no-untyped-def]
+def _clahe_lut(bins: NDArray[np.uint32], limit: int, scale: np.float32, lut: NDArray[np.uint8]) -> None:
     excess = np.int64(0)
-    if limit > 0:
-        for level in range(256):
-            excess += max(np.int64(counts[level]) - limit, 0)
+    for level in range(256):
+        if 0 < limit < bins[level]:
+            excess += np.int64(bins[level]) - limit
     share, remainder = excess // 256, excess % 256
-    step = max(256 // max(remainder, 1), 1)
+    # The remainder goes to every step-th bin from 0 on, one each.
+    step = 256 // remainder if remainder > 0 else 256
     total = np.int64(0)
     for level in range(256):
-        count = np.int64(counts[level])
-        if limit > 0:
-            count = min(count, limit) + share
+        total += share + (limit if 0 < limit < bins[level] else np.int64(bins[level]))
         if level % step == 0 and level // step < remainder:
-            count += 1
-        total += count
+            total += 1
         lut[level] = _level(np.float32(total) * scale)
 
 
 @njit(nogil=True)
-def _level(value):  # type: ignore[no-untyped-def]
+def _level(value: np.float32) -> np.uint8:
     """Round half to even and saturate to 8 bits."""
     return np.uint8(min(np.rint(value), TOP))

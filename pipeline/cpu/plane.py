@@ -63,15 +63,20 @@ class ColorPlane:
         self._raw, self._mapped, self._luma = (np.empty(shape, np.uint8) for _ in range(3))
 
     def split(self, pixels: Pixels) -> Pixels:
-        self._split(pixels, self._raw)
+        self._split(_flat(pixels), self._raw)
         return self._raw
 
     def mapped(self, out: Pixels) -> Pixels:
         return self._mapped
 
     def join(self, pixels: Pixels, out: Pixels) -> None:
-        self._join(pixels, self._raw, self._mapped, out)
+        self._join(_flat(pixels), self._raw, self._mapped, _flat(out))
 
     def luma(self, out: Pixels) -> Pixels:
-        luma_plane(out, self._luma)
+        luma_plane(_flat(out), self._luma)
         return self._luma
+
+
+def _flat(pixels: Pixels) -> Pixels:
+    """Packed BGR as rows of 3 * W channels; a view."""
+    return pixels.reshape(pixels.shape[0], -1)
