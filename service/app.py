@@ -152,7 +152,7 @@ def build(settings: Settings, on_failure: Callable[[], None]) -> House:
     ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
     engine = Engine(ring, settings, metrics, on_failure)
     every = Sources(engine, metrics, settings.max_sources, settings.queue_depth)
-    return House(settings, metrics, ring, engine, every, Pictures(engine, ring))
+    return House(settings, metrics, ring, engine, every, Pictures(engine, ring, settings.max_viewers))
 
 
 def demo_feeder(house: House) -> Feeder:

@@ -1,7 +1,6 @@
 """A child process with a doorbell: started by the API process, gone when either side closes it."""
 
 import asyncio
-import os
 import signal
 import socket
 import subprocess
@@ -40,7 +39,6 @@ class Child:
                 command,
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), memory_fd),
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
         ours.setblocking(False)
         child = cls(process, ours, on_message, on_gone)

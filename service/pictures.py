@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from pipeline.errors import LumaflowError
 from service.doorbell import Job, Op, View
 from service.engine import Engine
-from service.errors import UnknownSourceError
+from service.errors import BusyError, UnknownSourceError
 from service.slots import SlotRing
 from service.sources import Source
 
@@ -28,9 +28,11 @@ class Picture:
 class Pictures:
     """Encodes views through the worker, each frame at most once a view."""
 
-    def __init__(self, engine: Engine, ring: SlotRing) -> None:
+    def __init__(self, engine: Engine, ring: SlotRing, most_viewers: int) -> None:
         self._engine = engine
         self._ring = ring
+        self._most_viewers = most_viewers
+        self.viewers = 0
         self._encodings: WeakKeyDictionary[Source, dict[View, asyncio.Task[Picture]]] = WeakKeyDictionary()
 
     async def newest(self, source: Source, view: View) -> Picture:
@@ -50,8 +52,24 @@ class Pictures:
             if picture.sequence >= wanted:
                 return picture
 
-    async def watch(self, source: Source, view: View) -> AsyncIterator[Picture]:
-        """Picture after picture as frames come, until the source is closed; a slow viewer skips some."""
+    def watch(self, source: Source, view: View) -> AsyncIterator[Picture]:
+        """Picture after picture as frames come, until the source is closed; a slow viewer skips some.
+
+        Raises BusyError when there are too many viewers.
+        """
+        if self.viewers >= self._most_viewers:
+            raise BusyError(f"{self.viewers} viewers are watching, the most there may be; try again later")
+        return self._watch(source, view)
+
+    async def _watch(self, source: Source, view: View) -> AsyncIterator[Picture]:
+        self.viewers += 1
+        try:
+            async for picture in self._pictures(source, view):
+                yield picture
+        finally:
+            self.viewers -= 1
+
+    async def _pictures(self, source: Source, view: View) -> AsyncIterator[Picture]:
         seen = -1
         while not source.closed:
             try:

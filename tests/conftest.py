@@ -1,9 +1,17 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
@@ -33,3 +41,91 @@ def device(request: pytest.FixtureRequest) -> str:
     if not found:
         pytest.skip(f"no {request.param} device here: see `lumaflow doctor`")
     return found[0]
+
+
+START_SECONDS = 120.0
+"""A worker that compiles its loops for the first time on this machine takes so long at most."""
+SERVE = "from service.app import serve; from service.settings import Settings; serve(Settings())"
+
+
+@dataclass(slots=True)
+class RunningService:
+    """A service in a process of its own, on a free port of loopback."""
+
+    process: subprocess.Popen[str]
+    client: httpx.Client
+
+    def wait_ready(self, seconds: float = START_SECONDS) -> None:
+        """Wait until /readyz says so."""
+        end = time.monotonic() + seconds
+        while self.client.get("/readyz").status_code != 200:
+            assert time.monotonic() < end, f"not ready after {seconds} s"
+            time.sleep(0.02)
+
+    def children(self, module: str = "service.worker") -> list[int]:
+        """Process ids of the children that run this module and still run at all."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+                command = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if int(parent) == self.process.pid and state != "Z" and module.encode() in command:
+                found.append(int(folder.name))
+        return found
+
+    @property
+    def worker(self) -> int:
+        """Process id of the worker."""
+        (pid,) = self.children()
+        return pid
+
+
+@pytest.fixture(scope="session")
+def open_service() -> Iterator[Callable[..., RunningService]]:
+    """Starts services with the settings given by keyword; all end with the session."""
+    with ExitStack() as stack:
+
+        def start(**settings: object) -> RunningService:
+            given = {"port": 0, "device": "cpu", **settings}
+            variables = {f"LUMAFLOW_{name.upper()}": str(value) for name, value in given.items()}
+            process = subprocess.Popen(
+                [sys.executable, "-c", SERVE],
+                env={**os.environ, **variables},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            stack.callback(finish, process)
+            assert process.stdout
+            url = process.stdout.readline().split()[-1]
+            client = stack.enter_context(httpx.Client(base_url=url, timeout=60))
+            return RunningService(process, client)
+
+        yield start
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    """End a service as an operator does; its graceful end takes a few seconds at most."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(15)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout
+        process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def service(open_service: Callable[..., RunningService]) -> RunningService:
+    """One service for all tests that leave it as they found it; ready."""
+    running = open_service()
+    running.wait_ready()
+    return running
+
+
+@pytest.fixture
+def client(service: RunningService) -> httpx.Client:
+    """An HTTP client of that service."""
+    return service.client

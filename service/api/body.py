@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
+from service.api.shapes import Shape
 from service.errors import BadFrameError, SlowBodyError, TooLargeError
 from service.slots import Slot, SlotRing
 
@@ -17,15 +19,16 @@ DRAIN_BYTES, DRAIN_SECONDS = 4 << 20, 0.5
 
 @asynccontextmanager
 async def received(
-    request: Request, ring: SlotRing, buffer: str, exact: int | None, seconds: float
+    request: Request, ring: SlotRing, raw: Shape | None, seconds: float
 ) -> AsyncIterator[tuple[Slot, int]]:
-    """A slot with the request's body in `buffer`, and its length; the slot is given back afterwards.
+    """A slot with the request's body in it, and its length; the slot is given back afterwards.
 
-    `exact` is the length a raw frame must have. Raises BadFrameError (another length), TooLargeError,
-    SlowBodyError (not there after `seconds`), BusyError (no slot is free).
+    A `raw` frame lies in the frame buffer, an image in the body buffer. Raises BadFrameError (a raw frame of
+    another length), TooLargeError, SlowBodyError (not there after `seconds`), BusyError (no slot is free).
     """
+    exact = raw.frame_bytes if raw else None
     check_length(request, ring.memory.slot_bytes, exact)
-    slot, length = await receive(request, ring, buffer, seconds)
+    slot, length = await receive(request, ring, "frame" if raw else "body", seconds)
     try:
         if exact is not None and length != exact:
             raise wrong_length(length, exact)
@@ -94,5 +97,5 @@ async def drain(request: Request) -> None:
                 left -= len(chunk)
                 if left < 0:
                     return
-    except (TimeoutError, RuntimeError):
-        return
+    except (TimeoutError, RuntimeError, ClientDisconnect):
+        return  # enough; or nothing is left; or nobody is there

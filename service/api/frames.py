@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipeline.frame import MAX_SIDE_PX, Geometry, PixelFormat
+from pipeline.frame import MAX_SIDE_PX, PixelFormat
 from service.api.accept import choose
 from service.api.body import drain, received
 from service.api.house import Home, SourceId
 from service.api.problems import problems
-from service.api.shapes import Figures, features_in
+from service.api.shapes import Figures, Shape, features_in
 from service.doorbell import Media, Reply
 from service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
 from service.slots import Slot
@@ -66,22 +66,15 @@ async def post_frame(
     """Enhance one frame of a source, which comes into being with its first frame."""
     arrived = time.monotonic()
     try:
+        media = media_of(request)
+        answer = choose(request.headers.get("accept", ""), media)
+        wanted = features_in(features)
+        raw = None
+        if media is Media.RAW:
+            raw = raw_geometry(pixel_format, width, height, home.settings.max_pixels)
         with home.sources.enter(source) as sender:
-            media = media_of(request)
-            answer = choose(request.headers.get("accept", ""), media)
-            wanted = features_in(features)
-            geometry = None
-            if media is Media.RAW:
-                geometry = raw_geometry(pixel_format, width, height, home.settings.max_pixels)
-            async with received(
-                request,
-                home.ring,
-                "frame" if geometry else "body",
-                geometry.frame_bytes if geometry else None,
-                home.settings.body_seconds,
-            ) as (slot, length):
-                size = (geometry.width, geometry.height, str(geometry.pixel_format)) if geometry else None
-                upload = Upload(media, length, arrived, size, answer, wanted)
+            async with received(request, home.ring, raw, home.settings.body_seconds) as (slot, length):
+                upload = Upload(media, length, arrived, raw.size if raw else None, answer, wanted)
                 reply = await home.sources.enhance(sender, slot, upload)
                 return response(reply, slot, answer)
     except Exception:
@@ -99,7 +92,7 @@ def media_of(request: Request) -> Media:
 
 def raw_geometry(
     pixel_format: PixelFormat | None, width: int | None, height: int | None, max_pixels: int
-) -> Geometry:
+) -> Shape:
     """The geometry a raw frame's query gives. Raises BadFrameError (incomplete), TooLargeError."""
     if pixel_format is None or width is None or height is None:
         raise BadFrameError(
@@ -109,7 +102,7 @@ def raw_geometry(
         raise TooLargeError(
             f"{width}x{height} = {width * height} pixels came; at most {max_pixels} are taken"
         )
-    return Geometry(width, height, pixel_format)
+    return Shape(width=width, height=height, format=pixel_format)
 
 
 def response(reply: Reply, slot: Slot, answer: Media) -> Response:

@@ -25,9 +25,15 @@ class Shape(BaseModel):
         """The shape of a message's geometry."""
         return cls(width=size[0], height=size[1], format=PixelFormat(size[2])) if size else None
 
+    @property
     def size(self) -> Size:
         """This shape as it travels in messages."""
         return self.width, self.height, str(self.format)
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of one raw frame of this shape."""
+        return self.width * self.height * self.format.channels
 
 
 class SourcePut(BaseModel):
@@ -74,7 +80,7 @@ class Figures(BaseModel):
 
 
 class Histograms(BaseModel):
-    """Counts of the 256 grey levels before and after, and the mapping between them (the mean over all tiles)."""
+    """Counts of the 256 grey levels before and after, and the mapping (the mean over all tiles)."""
 
     sequence: int
     lut: str

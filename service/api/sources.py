@@ -21,7 +21,7 @@ async def list_sources(home: Home) -> SourceList:
 )
 async def put_source(home: Home, source: SourceId, body: SourcePut, response: Response) -> SourceState:
     """Make a source, or set one anew; it stays until it is deleted."""
-    geometry = body.geometry.size() if body.geometry else None
+    geometry = body.geometry.size if body.geometry else None
     if home.sources.put(source, body.options, geometry):
         response.status_code = 201
     return SourceState.of(home.sources.get(source), home.engine.device)
@@ -40,7 +40,7 @@ async def patch_source(home: Home, source: SourceId, body: SourcePatch) -> Sourc
     found.options = found.options.changed(body.options.changes())
     if "geometry" in body.model_fields_set:
         found.fixed = body.geometry is not None
-        found.geometry = body.geometry.size() if body.geometry else found.geometry
+        found.geometry = body.geometry.size if body.geometry else found.geometry
     return SourceState.of(found, home.engine.device)
 
 

@@ -87,6 +87,7 @@ class Lanes:
 
     def of(self, source: str, geometry: Geometry, options: dict[str, Any]) -> SourceLane:
         """The source's lane; a new one when the geometry or an option differs from the last frame's."""
+        self.close_idle()
         lane = self._lanes.get(source)
         if lane is None or lane.geometry != geometry or lane.options != options:
             self.forget(source)
@@ -113,5 +114,5 @@ class Lanes:
     def close_idle(self) -> None:
         """Close all lanes that had no frame for long."""
         limit = time.monotonic() - self._idle_seconds
-        for source in [name for name, lane in self._lanes.items() if lane.used < limit]:
-            self.forget(source)
+        while self._lanes and next(iter(self._lanes.values())).used < limit:
+            self.forget(next(iter(self._lanes)))

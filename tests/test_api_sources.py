@@ -1,0 +1,134 @@
+"""Sources over HTTP: made, listed, changed, deleted."""
+
+import httpx
+import pytest
+
+GRAY = {"width": 8, "height": 4, "format": "gray8"}
+
+
+def send(client: httpx.Client, source: str, width: int = 8, height: int = 4) -> httpx.Response:
+    """Post one raw gray frame."""
+    return client.post(
+        f"/v1/sources/{source}/frames",
+        content=bytes(range(width * height)),
+        params={"format": "gray8", "width": width, "height": height},
+        headers={"Content-Type": "application/octet-stream"},
+    )
+
+
+def test_put_makes_a_source_and_then_sets_it_anew(client: httpx.Client) -> None:
+    made = client.put("/v1/sources/put", json={"options": {"tiles": "4x4"}})
+    assert made.status_code == 201
+    assert made.json()["options"]["tiles"] == "4x4"
+    again = client.put("/v1/sources/put", json={"options": {"clip_limit": 3}})
+    assert again.status_code == 200
+    assert (again.json()["options"]["tiles"], again.json()["options"]["clip_limit"]) == ("8x8", 3.0)
+
+
+def test_a_new_source_has_no_figures_yet(client: httpx.Client) -> None:
+    client.put("/v1/sources/new", json={})
+    state = client.get("/v1/sources/new").json()
+    assert (state["id"], state["state"], state["frames"]) == ("new", "idle", 0)
+    assert state["geometry"] is state["sequence"] is state["lut"] is state["age_seconds"] is None
+    assert state["device"] == "cpu"
+
+
+def test_a_source_comes_into_being_with_its_first_frame(client: httpx.Client) -> None:
+    assert client.get("/v1/sources/first").status_code == 404
+    send(client, "first")
+    send(client, "first")
+    state = client.get("/v1/sources/first").json()
+    assert (state["state"], state["frames"], state["sequence"]) == ("live", 2, 1)
+    assert (state["lut"], state["lut_age"], state["queue_depth"]) == ("previous", 1, 0)
+    assert (state["geometry"], state["geometry_fixed"]) == (GRAY, False)
+    assert state["frames_per_second"] > 0
+    assert 0 <= state["age_seconds"] < 60
+    assert set(state["stage_seconds"]) == {"upload", "histogram", "lut", "apply", "download"}
+
+
+def test_the_list_holds_every_source_by_id(client: httpx.Client) -> None:
+    for source in ("list-b", "list-a"):
+        client.put(f"/v1/sources/{source}", json={})
+    ids = [state["id"] for state in client.get("/v1/sources").json()["sources"]]
+    assert ids == sorted(ids)
+    assert {"list-a", "list-b"} <= set(ids)
+
+
+def test_patch_changes_only_what_is_given_and_the_next_frame_is_own(client: httpx.Client) -> None:
+    client.put("/v1/sources/patch", json={"options": {"tiles": "2x2", "clip_limit": 5}})
+    send(client, "patch")
+    changed = client.patch("/v1/sources/patch", json={"options": {"clip_limit": 1.5}}).json()
+    assert (changed["options"]["tiles"], changed["options"]["clip_limit"]) == ("2x2", 1.5)
+    assert [send(client, "patch").headers["X-Lumaflow-Lut"] for _ in range(2)] == ["own", "previous"]
+
+
+def test_a_patch_that_changes_nothing_keeps_the_mapping(client: httpx.Client) -> None:
+    send(client, "same")
+    client.patch("/v1/sources/same", json={"options": {"mode": "clahe"}})
+    assert send(client, "same").headers["X-Lumaflow-Lut"] == "previous"
+
+
+def test_a_fixed_geometry_lets_no_other_frame_in(client: httpx.Client) -> None:
+    client.put("/v1/sources/fixed", json={"geometry": GRAY})
+    assert send(client, "fixed").status_code == 200
+    refused = send(client, "fixed", 4, 8)
+    assert refused.status_code == 409
+    assert "4x8 gray8 came; this source is fixed to 8x4 gray8" in refused.json()["detail"]
+    assert client.get("/v1/sources/fixed").json()["geometry_fixed"]
+    client.patch("/v1/sources/fixed", json={"geometry": None})
+    assert send(client, "fixed", 4, 8).status_code == 200
+
+
+def test_a_deleted_source_is_gone_with_its_mapping(client: httpx.Client) -> None:
+    send(client, "gone")
+    assert client.delete("/v1/sources/gone").status_code == 204
+    assert client.get("/v1/sources/gone").status_code == 404
+    assert client.get("/v1/sources/gone/snapshot.jpg").status_code == 404
+    answer = send(client, "gone")
+    assert (answer.headers["X-Lumaflow-Lut"], answer.headers["X-Lumaflow-Frame"]) == ("own", "0")
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "words"),
+    [
+        ("PUT", {"options": {"mood": "clahe"}}, "options.mood"),
+        ("PUT", {"optoins": {}}, "optoins"),
+        ("PUT", {"options": {"mode": "loud"}}, "options.mode"),
+        ("PUT", {"options": {"clip_limit": -1}}, "options.clip_limit"),
+        ("PUT", {"options": {"tiles": "8"}}, "options.tiles"),
+        ("PUT", {"options": {"features": ["smell"]}}, "options.features.0"),
+        ("PUT", {"geometry": {"width": 0, "height": 1, "format": "gray8"}}, "geometry.width"),
+        ("PUT", {"geometry": {"width": 1, "height": 1, "format": "nv12"}}, "geometry.format"),
+        ("PATCH", {"options": {"tiles": "99x99"}}, "options.tiles"),
+        ("PATCH", {"options": {"hog": True}}, "options.hog"),
+        ("PUT", [1], "the body"),
+    ],
+)
+def test_options_that_make_no_sense_are_a_422_that_names_them(
+    client: httpx.Client, method: str, body: object, words: str
+) -> None:
+    client.put("/v1/sources/strict", json={})
+    answer = client.request(method, "/v1/sources/strict", json=body)
+    assert answer.status_code == 422
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert words in answer.json()["detail"]
+    assert client.get("/v1/sources/strict").json()["options"]["mode"] == "clahe"
+
+
+@pytest.mark.parametrize("source", ["with space", "dot.dot", "x" * 65, "..%2fetc", "ünï"])
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_ids_follow_the_pattern(client: httpx.Client, method: str, source: str) -> None:
+    answer = client.request(method, f"/v1/sources/{source}", json={} if method == "PUT" else None)
+    assert answer.status_code in (404, 405, 422)
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("GET", "/histogram")]
+)
+def test_an_unknown_source_is_a_404_that_says_what_to_do(
+    client: httpx.Client, method: str, path: str
+) -> None:
+    answer = client.request(method, f"/v1/sources/nobody{path}", json={} if method == "PATCH" else None)
+    assert answer.status_code == 404
+    assert "no source 'nobody'; send it a frame" in answer.json()["detail"]

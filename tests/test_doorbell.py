@@ -1,0 +1,60 @@
+"""Messages between the API process and its children."""
+
+import pytest
+
+from pipeline.errors import DeviceLostError, LumaflowError
+from service.doorbell import Captured, Grant, Hello, Job, Media, Op, Reply, View, error_of, pack, pair, unpack
+from service.errors import BadFrameError
+
+MESSAGES = [
+    Job(7, Op.FRAME, "gate", 3, 12, 99, Media.PNG, (4, 5, "gray8"), {"mode": "clahe"}, 8, Media.NPZ, ["hog"]),
+    Job(8, Op.SNAPSHOT, "gate", view=View.SPLIT),
+    Reply(7, length=5, device="cpu", geometry=(4, 5, "gray8"), lut="own", stage_seconds={"lut": 0.1}),
+    Hello("cuda:0", "it is there"),
+    Grant(1, 2),
+    Captured(1, 2, (640, 360, "bgr24")),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_message_arrives_as_it_was_sent(message: Job | Reply | Hello | Grant | Captured) -> None:
+    near, far = pair()
+    with near, far:
+        near.send(pack(message))
+        assert unpack(far.recv(65536)) == message
+
+
+def test_messages_keep_their_borders() -> None:
+    near, far = pair()
+    with near, far:
+        near.send(pack(Grant(1, 1)))
+        near.send(pack(Grant(2, 2)))
+        assert [unpack(far.recv(65536)), unpack(far.recv(65536))] == [Grant(1, 1), Grant(2, 2)]
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [b"", b"{", b"[]", b'["Job",3]', b'["Nonsense",{}]', b'["Grant",{"slot":1}]', b'["Grant",{"a":1}]'],
+)
+def test_what_is_no_message_is_a_value_error(packet: bytes) -> None:
+    with pytest.raises(ValueError, match="no message"):
+        unpack(packet)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("BadFrameError", BadFrameError),
+        ("DeviceLostError", DeviceLostError),
+        ("LumaflowError", LumaflowError),
+        ("SystemExit", LumaflowError),
+    ],
+)
+def test_an_error_comes_back_as_its_own_class(name: str, kind: type[LumaflowError]) -> None:
+    error = error_of(Reply(1, name, "what came and what is needed"))
+    assert type(error) is kind
+    assert str(error) == "what came and what is needed"
+
+
+def test_no_error_is_none() -> None:
+    assert error_of(Reply(1)) is None

@@ -1,0 +1,86 @@
+"""Metrics: names and labels that dashboards rely on."""
+
+import re
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from service.doorbell import Reply
+from service.errors import BadFrameError, BusyError, WorkerStuckError
+from service.metrics import MAX_SOURCE_LABELS, Metrics
+
+REPLY = Reply(1, device="cpu", lut="own", stage_seconds={"lut": 3e-5, "apply": 0.004}, frame_seconds=0.006)
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    """Metrics in a registry of their own."""
+    return Metrics(CollectorRegistry())
+
+
+def test_an_enhanced_frame_is_counted_once_everywhere(metrics: Metrics) -> None:
+    metrics.enhanced("gate", REPLY, 0.05)
+    text = metrics.exposition().decode()
+    for line in (
+        'lumaflow_frames_total{outcome="ok",source="gate"} 1.0',
+        'lumaflow_lut_total{kind="own",source="gate"} 1.0',
+        'lumaflow_stage_seconds_count{device="cpu",stage="lut"} 1.0',
+        'lumaflow_stage_seconds_count{device="cpu",stage="apply"} 1.0',
+        'lumaflow_frame_seconds_count{device="cpu"} 1.0',
+        'lumaflow_frame_age_seconds_count{source="gate"} 1.0',
+    ):
+        assert line in text
+
+
+def test_stage_buckets_tell_microseconds_apart(metrics: Metrics) -> None:
+    metrics.enhanced("gate", REPLY, 0.05)
+    text = metrics.exposition().decode()
+    assert 'lumaflow_stage_seconds_bucket{device="cpu",le="2e-05",stage="lut"} 0.0' in text
+    assert 'lumaflow_stage_seconds_bucket{device="cpu",le="5e-05",stage="lut"} 1.0' in text
+
+
+def test_two_registries_are_independent(metrics: Metrics) -> None:
+    other = Metrics(CollectorRegistry())
+    metrics.enhanced("gate", REPLY, 0.05)
+    assert "gate" not in other.exposition().decode()
+
+
+def test_ten_thousand_ids_make_a_bounded_number_of_series(metrics: Metrics) -> None:
+    for number in range(10_000):
+        metrics.enhanced(f"camera{number}", REPLY, 0.05)
+    labels = set(
+        re.findall(r'lumaflow_frames_total\{outcome="ok",source="(\w+)"', metrics.exposition().decode())
+    )
+    assert len(labels) == MAX_SOURCE_LABELS + 1
+    assert 'source="other"} 9744.0' in metrics.exposition().decode()
+
+
+def test_an_id_that_only_sent_garbage_gets_no_label(metrics: Metrics) -> None:
+    metrics.lost("stranger", BadFrameError("garbage"))
+    text = metrics.exposition().decode()
+    assert "stranger" not in text
+    assert 'lumaflow_frames_total{outcome="corrupt",source="other"} 1.0' in text
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "reason"),
+    [
+        (BadFrameError(), "corrupt", "bad_frame"),
+        (BusyError(), "dropped", "busy"),
+        (WorkerStuckError(), "error", "stuck"),
+        (ZeroDivisionError(), "error", "internal"),
+    ],
+)
+def test_a_lost_frame_is_counted_by_reason(
+    metrics: Metrics, error: Exception, outcome: str, reason: str
+) -> None:
+    metrics.source("gate")
+    metrics.lost("gate", error)
+    text = metrics.exposition().decode()
+    assert f'lumaflow_frames_total{{outcome="{outcome}",source="gate"}} 1.0' in text
+    assert f'lumaflow_dropped_total{{reason="{reason}",source="gate"}} 1.0' in text
+
+
+def test_no_created_series_double_the_exposition(metrics: Metrics) -> None:
+    metrics.enhanced("gate", REPLY, 0.05)
+    assert "_created" not in metrics.exposition().decode()

@@ -1,0 +1,105 @@
+"""The slot ring: shared memory, handed out and taken back."""
+
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline.errors import StateError
+from service.errors import BusyError, TooLargeError
+from service.slots import BUFFERS, SlotMemory, SlotRing
+
+
+@pytest.fixture
+def ring() -> Iterator[SlotRing]:
+    """Three slots of 10,000 bytes, no whole number of pages."""
+    ring = SlotRing(SlotMemory.create(3, 10_000))
+    yield ring
+    ring.close()
+
+
+def test_buffers_of_all_slots_are_apart(ring: SlotRing) -> None:
+    slots = [ring.acquire() for _ in range(3)]
+    for number, slot in enumerate(slots):
+        for place, name in enumerate(BUFFERS):
+            slot.buffer(name, 10_000)[:] = bytes([number * 10 + place]) * 10_000
+    for number, slot in enumerate(slots):
+        for place, name in enumerate(BUFFERS):
+            assert set(slot.buffer(name, 10_000)) == {number * 10 + place}
+
+
+def test_another_holder_of_the_descriptor_sees_the_same_bytes(ring: SlotRing) -> None:
+    slot = ring.acquire()
+    other = SlotMemory(os.dup(ring.memory.fd), 3, 10_000)
+    slot.buffer("frame", 4)[:] = b"seen"
+    assert bytes(other.buffer(slot.index, "frame", 4)) == b"seen"
+    other.check(slot.index, slot.generation)
+    other.close()
+
+
+def test_memory_has_no_name_that_could_be_left_behind(ring: SlotRing) -> None:
+    before = set(os.listdir("/dev/shm"))
+    other = SlotMemory.create(1, 1 << 20)
+    assert set(os.listdir("/dev/shm")) == before
+    other.close()
+
+
+def test_memory_that_was_not_touched_is_not_taken() -> None:
+    memory = SlotMemory.create(8, 64 << 20)
+    memory.buffer(7, "answer", 1)[0] = 1
+    assert os.fstat(memory.fd).st_blocks * 512 < 1 << 20
+    memory.close()
+
+
+def test_a_slot_is_handed_out_once(ring: SlotRing) -> None:
+    assert len({ring.acquire().index for _ in range(3)}) == 3
+    with pytest.raises(BusyError, match="all 3 slots"):
+        ring.acquire()
+
+
+def test_kept_back_slots_are_for_others(ring: SlotRing) -> None:
+    ring.acquire(spare=2)
+    with pytest.raises(BusyError):
+        ring.acquire(spare=2)
+    assert ring.acquire()
+
+
+def test_generation_grows_with_every_use(ring: SlotRing) -> None:
+    slot = ring.acquire()
+    first = slot.generation
+    ring.release(slot)
+    for _ in range(3):
+        ring.release(ring.acquire())
+    with pytest.raises(StateError, match=re.escape(f"generation {first} of slot {slot.index} came")):
+        ring.memory.check(slot.index, first)
+
+
+def test_a_slot_in_flight_is_free_only_when_settled(ring: SlotRing) -> None:
+    slot = ring.acquire()
+    slot.in_flight = True
+    ring.release(slot)
+    assert ring.in_use == 1
+    ring.settled(slot)
+    assert ring.in_use == 0
+
+
+def test_a_settled_slot_stays_taken_until_it_is_released(ring: SlotRing) -> None:
+    slot = ring.acquire()
+    slot.in_flight = True
+    ring.settled(slot)
+    assert ring.in_use == 1
+    ring.release(slot)
+    assert ring.in_use == 0
+
+
+@pytest.mark.parametrize("slot", [-1, 3])
+def test_a_slot_that_does_not_exist_is_refused(ring: SlotRing, slot: int) -> None:
+    with pytest.raises(StateError, match=r"slots 0\.\.2"):
+        ring.memory.check(slot, 1)
+
+
+@pytest.mark.parametrize("length", [-1, 10_001])
+def test_a_length_outside_the_buffer_is_refused(ring: SlotRing, length: int) -> None:
+    with pytest.raises(TooLargeError, match="buffer holds 10000"):
+        ring.memory.buffer(0, "body", length)
