@@ -89,7 +89,7 @@ def run(
 
 
 def assert_same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
-    """All results equal to the bit, HOG within its tolerance."""
+    """All results equal to the bit; HOG within its tolerance, relative where compact cells sum to hundreds."""
     assert len(found) == len(wanted)
     for index, (one, other) in enumerate(zip(found, wanted, strict=True)):
         assert one.keys() == other.keys()
@@ -98,7 +98,7 @@ def assert_same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> No
                 assert one[name].shape == value.shape
                 assert np.all(np.isfinite(one[name]))
                 np.testing.assert_allclose(
-                    one[name], value, rtol=0, atol=HOG_TOLERANCE, err_msg=f"frame {index}"
+                    one[name], value, rtol=HOG_TOLERANCE, atol=HOG_TOLERANCE, err_msg=f"frame {index}"
                 )
             else:
                 np.testing.assert_array_equal(one[name], value, err_msg=f"{name} of frame {index}")
@@ -129,6 +129,17 @@ def test_small_frames_equal_the_cpu_lane(
         pictures = [picture(rng, geometry, kind) for kind in range(5)]
         options = Options(equalization, hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
         both(cuda, geometry, options, pictures)
+
+
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+def test_sanitized_step_equals_the_cpu_lane(
+    cuda: str, rng: np.random.Generator, pixel_format: PixelFormat
+) -> None:
+    """Small enough for compute-sanitizer, which `./dev gpu` runs over this test alone."""
+    for mode, (width, height) in product(Mode, [(1, 1), (23, 17), (70, 50)]):
+        geometry = Geometry(width, height, pixel_format)
+        options = Options(Equalization(mode, tiles=(3, 2)), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
+        both(cuda, geometry, options, [picture(rng, geometry, kind) for kind in range(3)])
 
 
 def test_300_random_frames_equal_the_cpu_lane(cuda: str, rng: np.random.Generator) -> None:

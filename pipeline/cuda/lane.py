@@ -44,6 +44,7 @@ class CudaLane:
             self._scratch = DeviceBlock(scratch_arrays(geometry, options))
             self._ring: Ring | None = Ring(geometry, options)
             self._succession = Succession(options.equalization.mode)
+            cupy.cuda.Stream.null.synchronize()  # the lane's streams do not wait for what cleared its memory
             if options.graph:
                 self._capture(self._ring)
 
