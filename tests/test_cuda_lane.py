@@ -89,7 +89,7 @@ def run(
 
 
 def assert_same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
-    """All results equal to the bit; HOG within its tolerance, relative where compact cells sum to hundreds."""
+    """All results equal to the bit; HOG within its tolerance, relative where compact cells sum up."""
     assert len(found) == len(wanted)
     for index, (one, other) in enumerate(zip(found, wanted, strict=True)):
         assert one.keys() == other.keys()
