@@ -1,10 +1,10 @@
 """The way of the mapping: counts, LUTs, and the plane seen through LUTs, in every mode (spec 1..4)."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.cpu.apply import apply_clahe, apply_lut, pack_luts
+from pipeline.cpu.cores import core_count
 from pipeline.cpu.heatmap import measure_tiles
 from pipeline.cpu.histogram import COUNTERS, count_tiles, sum_tiles
 from pipeline.cpu.lut import clahe_luts, equalize_lut
@@ -27,7 +27,7 @@ class Equalizer:
         self._scale = lut_scale(tile.tile_pixels)
         self._own = np.empty((rows, columns, LEVELS), np.uint8)
         self._own[:] = np.arange(LEVELS)
-        self._words = np.empty((4 * numba.get_num_threads(), width), np.uint32)
+        self._words = np.empty((4 * core_count(geometry), width), np.uint32)
         self._packed = np.empty((rows + 1, columns + 1, LEVELS), np.uint32)
         self._blend_x = blend(width, tile.tile_width, columns)
         self._blend_y = blend(height, tile.tile_height, rows)
@@ -35,7 +35,7 @@ class Equalizer:
     def _open_tiles(self, geometry: Geometry, options: Options) -> None:
         """Count by the tiles that somebody wants, else by bands that merely share out the work."""
         wanted = options.heatmap or self._mode is Mode.CLAHE
-        tiles = options.equalization.tiles if wanted else (1, 2 * numba.get_num_threads())
+        tiles = options.equalization.tiles if wanted else (1, 2 * core_count(geometry))
         self._grid = tile_grid(geometry.width, geometry.height, tiles)
         shape = (self._grid.rows, self._grid.columns)
         self._partials = np.empty((*shape, COUNTERS, LEVELS), np.uint32)

@@ -1,9 +1,9 @@
 """HOG and LBP of a plane, with the tables and scratch they need."""
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.cpu.cores import core_count
 from pipeline.cpu.hog import SPAN, hog_blocks, hog_cells
 from pipeline.cpu.lbp import lbp_cells
 from pipeline.frame import Geometry
@@ -18,7 +18,7 @@ class HogField:
         self._compact = hog.layout is HogLayout.COMPACT
         self._gamma = hog_gamma()
         self._weights = np.ascontiguousarray(hog_weights().T)
-        bands, width = 2 * numba.get_num_threads(), geometry.width
+        bands, width = 2 * core_count(geometry), geometry.width
         self._roots = np.empty((bands, HOG_CELL_PX + 2, width + 2), np.float32)
         self._places = np.empty((bands, HOG_CELL_PX, width), np.int32)
         self._votes = np.empty((bands, 2, HOG_CELL_PX, width), np.float32)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.cpu.clock import Clock
+from pipeline.cpu.cores import core_count, on_cores
 from pipeline.cpu.equalizer import Equalizer
 from pipeline.cpu.features import HogField, LbpField
 from pipeline.cpu.mapping import Mapping
@@ -35,6 +36,7 @@ class CpuLane:
         self._slots = [Slot(geometry, options) for _ in range(options.slots)]
         self._done: deque[Enhanced] = deque()
         self._sequence = 0
+        self._cores = core_count(geometry)
         self._plane = open_plane(geometry, options.equalization.color)
         self._equalizer = Equalizer(geometry, options)
         self._mapping = Mapping(options.equalization)
@@ -55,7 +57,8 @@ class CpuLane:
         """Enhance one frame, into `out` if given. Raises FrameError, StateError."""
         slot = self._next_slot()
         self._check(frame, out)
-        self._done.append(self._step(slot, frame, out))
+        with on_cores(self._cores):
+            self._done.append(self._step(slot, frame, out))
         self._sequence += 1
 
     def collect(self) -> Enhanced:
@@ -146,7 +149,8 @@ class CpuLane:
         """Run a black frame through every kernel, so that the first real one meets compiled code."""
         slot = self._slots[0]
         slot.input[:] = 0
-        self._step(slot, Frame(slot.input, self.geometry.pixel_format), None)
+        with on_cores(self._cores):
+            self._step(slot, Frame(slot.input, self.geometry.pixel_format), None)
         self._mapping.reset()
 
     def _next_slot(self) -> Slot:
