@@ -1,4 +1,4 @@
-"""The pipeline on the CPU: the default without a GPU, and the definition of correct."""
+"""The CPU lane: the default without a GPU, and the definition of correct."""
 
 import os
 
