@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.options import LbpMapping
+from pipeline.frame import Geometry
+from pipeline.options import HogLayout, LbpMapping
 
 LEVELS = 256
 """Grey levels of an 8-bit frame, and the entries of a LUT."""
@@ -103,6 +104,19 @@ def blend(size: int, tile_size: int, tiles: int) -> Blend:
         np.float32(1) - weight,
         np.searchsorted(index, np.arange(-1, tiles + 1)).astype(np.int32),
     )
+
+
+def hog_shape(geometry: Geometry, layout: HogLayout) -> tuple[int, int, int]:
+    """Shape of the HOG array of a frame; an axis is 0 where the frame is too small for a cell or block."""
+    cells_y, cells_x = geometry.height // HOG_CELL_PX, geometry.width // HOG_CELL_PX
+    if layout is HogLayout.COMPACT:
+        return cells_y, cells_x, HOG_BINS
+    return max(cells_y - 1, 0), max(cells_x - 1, 0), HOG_BLOCK_VALUES
+
+
+def lbp_shape(geometry: Geometry, mapping: LbpMapping) -> tuple[int, int, int]:
+    """Shape of the LBP cell histograms of a frame; the last cell of an axis may be cut off."""
+    return -(-geometry.height // LBP_CELL_PX), -(-geometry.width // LBP_CELL_PX), mapping.labels
 
 
 def hog_gamma() -> NDArray[np.float32]:

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.frame import Frame, Geometry, HeatMap
-from pipeline.options import Hog, HogLayout, Lbp, Options
-from pipeline.tables import HOG_BINS, HOG_BLOCK_VALUES, HOG_CELL_PX, LBP_CELL_PX, LEVELS
+from pipeline.options import Options
+from pipeline.tables import LEVELS, hog_shape, lbp_shape
 
 
 class Slot:
@@ -24,8 +24,8 @@ class Slot:
         self.bins = np.empty(LEVELS, np.uint32)
         self.lut = np.empty((rows, columns, LEVELS), np.uint8)
         self.heatmap = _heatmap(options.equalization.tiles) if options.heatmap else None
-        self.hog = np.empty(hog_shape(geometry, options.hog), np.float32) if options.hog else None
-        self.lbp = np.empty(lbp_shape(geometry, options.lbp), np.uint16) if options.lbp else None
+        self.hog = np.empty(hog_shape(geometry, options.hog.layout), np.float32) if options.hog else None
+        self.lbp = np.empty(lbp_shape(geometry, options.lbp.mapping), np.uint16) if options.lbp else None
         labels = options.lbp is not None and options.lbp.labels
         self.lbp_labels = np.empty((geometry.height, geometry.width), np.uint8) if labels else None
 
@@ -48,19 +48,6 @@ class Slot:
         if copy:
             np.copyto(own, plain)
         return own
-
-
-def hog_shape(geometry: Geometry, hog: Hog) -> tuple[int, int, int]:
-    """Shape of the HOG array of a frame; no blocks below 16 pixels, no cells below 8."""
-    cells_y, cells_x = geometry.height // HOG_CELL_PX, geometry.width // HOG_CELL_PX
-    if hog.layout is HogLayout.COMPACT:
-        return cells_y, cells_x, HOG_BINS
-    return max(cells_y - 1, 0), max(cells_x - 1, 0), HOG_BLOCK_VALUES
-
-
-def lbp_shape(geometry: Geometry, lbp: Lbp) -> tuple[int, int, int]:
-    """Shape of the LBP cell histograms of a frame; the last cells of an axis may be cut off."""
-    return -(-geometry.height // LBP_CELL_PX), -(-geometry.width // LBP_CELL_PX), lbp.mapping.labels
 
 
 def _heatmap(tiles: tuple[int, int]) -> HeatMap:
