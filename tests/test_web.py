@@ -121,3 +121,14 @@ def test_every_stage_of_the_pipeline_has_a_colour() -> None:
 
     coloured = set(re.findall(r'^\[data-stage="(\w+)"\] \{', TEXTS["style.css"], re.MULTILINE))
     assert coloured == {stage.value for stage in Stage}
+
+
+def test_every_figure_the_scripts_read_is_in_the_answers_of_the_api() -> None:
+    from service.api.shapes import Histograms, SourceState
+
+    read = {name for text in SCRIPTS.values() for name in re.findall(r"\bsource\.([a-z_]+)", text)}
+    assert {"frames_per_second", "stage_seconds", "options", "geometry"} <= read
+    assert read <= set(SourceState.model_fields)
+    drawn = set(re.findall(r"#last\.([a-z_]+)", SCRIPTS["histogram.js"]))
+    assert drawn == {"before", "after", "mapping"}
+    assert drawn <= set(Histograms.model_fields)

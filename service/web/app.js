@@ -12,7 +12,7 @@ import { welcome } from "./welcome.js";
 
 const SOURCES_MS = 350;
 const HISTOGRAM_MS = 400;
-const READY_MS = 2000;
+const READY_MS = 1000;
 
 const STATES = {
   away: "Not answering",
@@ -56,6 +56,7 @@ async function askHistogram() {
     if (id === sources.chosen) histogram.show(answer);
   } catch (problem) {
     if (problem.status === 404) histogram.show(null); // known, but without a frame
+    else if (problem.status === 503) readyPulse.start(); // a restart can be over before the next regular question
     else if (problem.status === undefined) throw problem;
   }
 }

@@ -1,7 +1,10 @@
 // The row of figures under the pictures, and how every number on the page is written.
 
+import { Steady } from "./steady.js";
+
 const byId = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en");
+const steady = new Steady();
 
 /** Seconds as milliseconds, with as many digits as mean something. */
 export function milliseconds(seconds) {
@@ -28,8 +31,10 @@ export function ago(seconds) {
 
 /** Writes the figures of `source`. */
 export function showFigures(source) {
+  steady.about(source.id);
+  const { frame_seconds: seconds } = source;
   byId("rate").textContent = rate(source);
-  byId("frame-time").textContent = source.frame_seconds ? milliseconds(source.frame_seconds) : "–";
+  byId("frame-time").textContent = seconds ? milliseconds(steady.read("frame", seconds)) : "–";
   byId("lut").textContent = source.lut ?? "–";
   byId("lut-age").textContent = age(source);
   byId("queue").textContent = whole.format(source.queue_depth ?? 0);
