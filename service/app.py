@@ -6,19 +6,17 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from pathlib import Path
 from types import FrameType
 
 import structlog
 import uvicorn
 from fastapi import FastAPI
-from fastapi.staticfiles import StaticFiles
 from prometheus_client import CollectorRegistry
 
 import pipeline.errors
 from pipeline.errors import LumaflowError
 from service import errors
-from service.api import docs, frames, health, openapi, problems, sources, views
+from service.api import docs, frames, health, openapi, page, problems, sources, views
 from service.api.headers import SafeHeaders
 from service.api.house import House
 from service.engine import Engine
@@ -31,7 +29,6 @@ from service.settings import Settings
 from service.slots import SlotMemory, SlotRing
 from service.sources import Sources
 
-WEB = Path(__file__).with_name("web")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 GRACE_SECONDS = 5
 
@@ -140,9 +137,8 @@ def create_app(settings: Settings, on_failure: Callable[[], None] = lambda: None
     problems.install(app, STATUS)
     openapi.install(app)
     app.add_middleware(SafeHeaders)
-    for module in (frames, sources, views, health, docs):
+    for module in (frames, sources, views, health, docs, page):
         app.include_router(module.router)
-    app.mount("/", StaticFiles(directory=WEB, html=True), name="web")
     return app
 
 

@@ -6,6 +6,7 @@ length. One message is one packet of JSON, so that either side can be read in a 
 
 import json
 import socket
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -151,6 +152,15 @@ def unpack(packet: bytes) -> Message:
 def pair() -> tuple[socket.socket, socket.socket]:
     """Both ends of a new doorbell."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def messages(doorbell: socket.socket) -> Iterator[Message]:
+    """Message after message, waiting for each, until the other end hangs up."""
+    try:
+        while packet := doorbell.recv(PACKET_BYTES):
+            yield unpack(packet)
+    except ConnectionError:
+        return  # it hung up with messages of ours unread
 
 
 def error_of(reply: Reply) -> LumaflowError | None:

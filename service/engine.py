@@ -136,9 +136,10 @@ class Engine:
         """The worker died: not ready from now on, and nothing it had in flight is left hanging."""
         self._child, self._proved = None, None
         calls, self._calls = self._calls, {}
+        self._quarantine.blame(
+            body_of(call.job, call.slot) for call in calls.values() if call.slot and call.job.op is Op.FRAME
+        )
         for call in calls.values():
-            if call.slot is not None and call.job.op is Op.FRAME:
-                self._quarantine.blame(body_of(call.job, call.slot))
             if call.slot is not None:
                 self._ring.settled(call.slot)
             if not call.answer.done():

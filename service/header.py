@@ -88,12 +88,17 @@ _FOREIGN = (
 )
 
 
+def foreign_format(start: bytes) -> str | None:
+    """Name of the image format, other than JPEG and PNG, of a file with these first 16 bytes."""
+    return next((name for magic, name in _FOREIGN if magic.match(start)), None)
+
+
 def _not_an_image(start: bytes) -> BadFrameError | UnsupportedMediaError:
-    for magic, name in _FOREIGN:
-        if magic.match(start):
-            return UnsupportedMediaError(
-                f"an image of the format {name} came; JPEG and PNG are taken: convert it"
-            )
+    name = foreign_format(start)
+    if name:
+        return UnsupportedMediaError(
+            f"an image of the format {name} came; JPEG and PNG are taken: convert it"
+        )
     return BadFrameError(
         f"the bytes that came begin with {start[:8]!r}; they are neither a JPEG nor a PNG image"
     )

@@ -1,6 +1,7 @@
 """Frames that kill workers: refused after the second time, so that a poison frame cannot keep us down."""
 
 import hashlib
+from collections.abc import Iterable
 
 from service.errors import BadFrameError
 
@@ -21,10 +22,10 @@ class Quarantine:
                 f"the worker died {KILLS} times with this frame of {len(body)} bytes; do not send it again"
             )
 
-    def blame(self, body: memoryview) -> None:
-        """Count one death of a worker against a body that was in flight."""
-        key = key_of(body)
-        self._kills[key] = self._kills.pop(key, 0) + 1
+    def blame(self, bodies: Iterable[memoryview]) -> None:
+        """Count one death of a worker against the bodies that were in flight, each once."""
+        for key in set(map(key_of, bodies)):
+            self._kills[key] = self._kills.pop(key, 0) + 1
         while len(self._kills) > MOST_SUSPECTS:
             del self._kills[next(iter(self._kills))]
 

@@ -5,11 +5,12 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from itertools import count
 
 import numpy as np
 
-from service.doorbell import PACKET_BYTES, Captured, Grant, Size, pack, unpack
+from service.doorbell import Captured, Grant, Size, messages, pack
 from service.ingest.scene import FRAMES_PER_SECOND, Scene
 from service.slots import SlotMemory
 
@@ -27,18 +28,15 @@ def main(arguments: list[str]) -> None:
     width, height, _ = SIZE
     scene = Scene(width, height)
     due = time.monotonic()
-    for number in count(0, EVERY):
-        picture = scene.frame(number)
-        packet = doorbell.recv(PACKET_BYTES)
-        if not packet:
-            return
-        grant = unpack(packet)
+    for number, grant in zip(count(0, EVERY), messages(doorbell), strict=False):
         assert isinstance(grant, Grant)
+        picture = scene.frame(number)
         due = wait_until(due) + EVERY / FRAMES_PER_SECOND
         memory.check(grant.slot, grant.generation)
         buffer = np.frombuffer(memory.buffer(grant.slot, "frame", picture.nbytes), np.uint8)
         np.copyto(buffer, picture.reshape(-1))
-        doorbell.send(pack(Captured(grant.slot, grant.generation, SIZE)))
+        with suppress(ConnectionError):  # nobody is there any more: no further grant will come
+            doorbell.send(pack(Captured(grant.slot, grant.generation, SIZE)))
 
 
 def wait_until(due: float) -> float:

@@ -17,6 +17,7 @@ PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Waits before a restart, by the number of processes in a row that gave no frame."""
 STALL_SECONDS = 10.0
 RETRY_SECONDS = 0.05
+MOST_IN_FLIGHT = 2
 KEPT_BACK = 2
 """Slots left to others, so that an ingest process never takes the last."""
 
@@ -26,7 +27,7 @@ log = structlog.get_logger()
 class Feeder:
     """Keeps one ingest process running and one slot lent to it, which it fills while the last is enhanced.
 
-    Its frames are live: one that finds its queue full is dropped, and nobody else waits for it.
+    Its frames are live: while the service is busy none is asked for, and nobody else waits for it.
     """
 
     def __init__(
@@ -93,9 +94,9 @@ class Feeder:
         return captured
 
     async def _free_slot(self) -> Slot:
-        """Wait until the worker is ready and a slot is free."""
+        """Wait until the worker is ready and keeps up, and a slot is free."""
         while True:
-            if self._engine.ready:
+            if self._engine.ready and len(self._frames) < MOST_IN_FLIGHT:
                 try:
                     return self._ring.acquire(KEPT_BACK)
                 except BusyError:

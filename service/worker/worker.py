@@ -17,7 +17,7 @@ from typing import NoReturn
 from pipeline.errors import DeviceLostError, LumaflowError
 from pipeline.frame import Geometry, PixelFormat
 from service.codec import decode
-from service.doorbell import PACKET_BYTES, Job, Media, Op, Reply, pack, unpack
+from service.doorbell import Job, Media, Op, Reply, messages, pack
 from service.errors import GeometryConflictError, UnsupportedMediaError
 from service.header import read_header
 from service.slots import SlotMemory
@@ -57,10 +57,9 @@ class Worker:
     def run(self) -> NoReturn:
         """Serve until the other end hangs up, then leave at once, whatever is running."""
         threading.Thread(target=self._run_lanes, name="lanes", daemon=True).start()
-        while packet := self._doorbell.recv(PACKET_BYTES):
-            job = unpack(packet)
-            if isinstance(job, Job):
-                self._take(job)
+        for message in messages(self._doorbell):
+            if isinstance(message, Job):
+                self._take(message)
         os._exit(0)
 
     def _take(self, job: Job) -> None:
