@@ -61,27 +61,26 @@ def compile_kernels(pixel_format: PixelFormat, options: Options) -> Kernels:
 
 
 def _histogram(pixel_format: PixelFormat, options: Options) -> Source:
-    equalization = options.equalization
     return Source(
         "histogram",
         _defines(
             CHANNELS=pixel_format.channels,
-            VALUE=int(equalization.color is ColorMode.VALUE),
-            MODE=MODES[equalization.mode],
+            VALUE=_maps_value(pixel_format, options),
+            MODE=MODES[options.equalization.mode],
             HEATMAP=int(options.heatmap),
         ),
     )
 
 
 def _apply(pixel_format: PixelFormat, options: Options) -> Source:
-    equalization = options.equalization
+    mode = options.equalization.mode
     features = options.hog is not None or options.lbp is not None
     return Source(
-        "apply_clahe" if equalization.mode is Mode.CLAHE else "apply_lut",
+        "apply_clahe" if mode is Mode.CLAHE else "apply_lut",
         _defines(
             CHANNELS=pixel_format.channels,
-            VALUE=int(equalization.color is ColorMode.VALUE),
-            COPY=int(equalization.mode is Mode.IDENTITY),
+            VALUE=_maps_value(pixel_format, options),
+            COPY=int(mode is Mode.IDENTITY),
             LUMA=int(features and pixel_format is PixelFormat.BGR24),
         ),
     )
@@ -104,6 +103,11 @@ def _lbp(lbp: Lbp) -> Source:
             KEEP_LABELS=int(lbp.labels),
         ),
     )
+
+
+def _maps_value(pixel_format: PixelFormat, options: Options) -> int:
+    """1 if the value is mapped, 0 for the luma; 1 for gray frames, which know no difference."""
+    return int(pixel_format is PixelFormat.GRAY8 or options.equalization.color is ColorMode.VALUE)
 
 
 def _defines(**values: int) -> tuple[str, ...]:

@@ -13,7 +13,16 @@ import numpy as np
 
 from pipeline.frame import Geometry
 from pipeline.options import HogLayout, Lbp, Mode, Options
-from pipeline.tables import HOG_BLOCK_PX, HOG_CELL_PX, LBP_CELL_PX, clip_limit, lut_scale, tile_grid
+from pipeline.tables import (
+    HOG_BLOCK_PX,
+    HOG_CELL_PX,
+    LBP_CELL_PX,
+    Blend,
+    blend,
+    clip_limit,
+    lut_scale,
+    tile_grid,
+)
 
 REPLICAS = 16
 """Copies of the global bins between which the histogram's blocks spread their additions."""
@@ -131,9 +140,11 @@ def plan_apply(geometry: Geometry, options: Options) -> Plan:
         return Plan("apply_lut", (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
     columns, rows = options.equalization.tiles
     tiles = tile_grid(geometry.width, geometry.height, (columns, rows))
-    quads = min(tiles.tile_width // QUAD_PX + 2, APPLY_THREADS // 2)
+    width = _widest(blend(geometry.width, tiles.tile_width, columns))
+    height = _widest(blend(geometry.height, tiles.tile_height, rows))
+    quads = min(-(-width // QUAD_PX) + 1, APPLY_THREADS // 2)
     most = max(APPLY_BLOCKS // ((columns + 1) * (rows + 1)), 1)
-    part_height, parts = _cut(tiles.tile_height + 1, min(tiles.tile_pixels // APPLY_PIXELS, most))
+    part_height, parts = _cut(height, min(width * height // APPLY_PIXELS, most))
     return Plan(
         "apply_clahe",
         (columns + 1, rows + 1, parts),
@@ -253,3 +264,8 @@ def _cut(height: int, wanted: int) -> tuple[int, int]:
     """Cut `height` rows into about `wanted` equal parts: (rows of a part, number of parts)."""
     part_height = -(-height // max(min(wanted, height), 1))
     return part_height, -(-height // part_height)
+
+
+def _widest(axis: Blend) -> int:
+    """Most pixels between two tile centres along one axis."""
+    return int(np.diff(axis.edges).max())
