@@ -27,7 +27,7 @@ BUDGETS = {
     "histogram": (64, 32_832),
     "apply_lut": (64, 256),
     "apply_clahe": (64, 1_024),
-    "hog_blocks": (104, 30_720),
+    "hog_blocks": (112, 30_720),
     "hog_cells": (56, 14_336),
     "lbp": (48, 21_504),
 }

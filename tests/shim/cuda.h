@@ -1,9 +1,10 @@
-// Runs a CUDA kernel on the CPU: enough of the language for pipeline/cuda/kernels, and strict where a GPU is lax.
+// Runs a CUDA kernel on the CPU: enough of the language for pipeline/cuda/kernels, and strict where a GPU is
+// lax.
 //
-// Each thread of a block is a fiber; blocks run one after the other. The order of blocks, and of threads between
-// two barriers, is shuffled by a seed. Shared memory is filled with garbage before each block. A barrier that not
-// all threads reach, or reach on different lines, is an error. What it cannot see: real races, the GPU's own
-// rounding of approximate functions, streams.
+// Each thread of a block is a fiber; blocks run one after the other. The order of blocks, and of threads
+// between two barriers, is shuffled by a seed. Shared memory is filled with garbage before each block. A
+// barrier that not all threads reach, or reach on different lines, is an error. What it cannot see: real
+// races, the GPU's own rounding of approximate functions, streams.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -136,7 +137,8 @@ __attribute__((no_sanitize("address"))) inline void poison_shared(unsigned char 
 }
 
 inline std::size_t count_in(State state, std::size_t first, std::size_t last) {
-    return std::count_if(&fibers[first], &fibers[last - 1] + 1, [=](const Fiber &f) { return f.state == state; });
+    return std::count_if(&fibers[first], &fibers[last - 1] + 1,
+                         [=](const Fiber &f) { return f.state == state; });
 }
 
 // Let the fibers first..last-1 pass the barrier at which all of them wait; false if they do not.
@@ -175,12 +177,12 @@ inline bool run_block(std::size_t threads, std::mt19937 &random) {
     } while (release_any(threads));
     const Fiber &waiting =
         *std::find_if(fibers.begin(), fibers.end(), [](const Fiber &f) { return f.state != State::done; });
-    std::snprintf(message, sizeof message,
-                  "deadlock in block (%u, %u, %u): of %zu threads %zu wait for the block, %zu for their warp and "
-                  "%zu have ended; one waits on line %d",
-                  block_index.x, block_index.y, block_index.z, threads,
-                  count_in(State::at_block_barrier, 0, threads), count_in(State::at_warp_barrier, 0, threads),
-                  count_in(State::done, 0, threads), waiting.line);
+    std::snprintf(
+        message, sizeof message,
+        "deadlock in block (%u, %u, %u): of %zu threads %zu wait for the block, %zu for their warp and "
+        "%zu have ended; one waits on line %d",
+        block_index.x, block_index.y, block_index.z, threads, count_in(State::at_block_barrier, 0, threads),
+        count_in(State::at_warp_barrier, 0, threads), count_in(State::done, 0, threads), waiting.line);
     return false;
 }
 
@@ -216,15 +218,16 @@ inline const char *run_grid(const uint3 &grid, const uint3 &block, unsigned seed
 }
 
 template <class... Args, std::size_t... I>
-const char *launch(void (*kernel)(Args...), std::index_sequence<I...>, void *const *args, const std::size_t *sizes,
-                   std::size_t count, const uint3 &grid, const uint3 &block, unsigned seed) {
+const char *launch(void (*kernel)(Args...), std::index_sequence<I...>, void *const *args,
+                   const std::size_t *sizes, std::size_t count, const uint3 &grid, const uint3 &block,
+                   unsigned seed) {
     const std::size_t wanted[] = {sizeof(Args)...};
     if (count != sizeof...(Args))
         return "the number of arguments differs from the kernel's";
     for (std::size_t i = 0; i < count; ++i)
         if (sizes[i] != wanted[i]) {
-            std::snprintf(message, sizeof message, "argument %zu has %zu bytes, the kernel takes %zu", i, sizes[i],
-                          wanted[i]);
+            std::snprintf(message, sizeof message, "argument %zu has %zu bytes, the kernel takes %zu", i,
+                          sizes[i], wanted[i]);
             return message;
         }
     body = [=] { kernel(*static_cast<Args *>(args[I])...); };
