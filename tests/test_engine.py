@@ -1,0 +1,156 @@
+"""The async side of a worker, with a real worker and no HTTP."""
+
+import asyncio
+import os
+import signal
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import pytest
+from conftest import START_SECONDS
+from prometheus_client import CollectorRegistry
+
+from service.doorbell import Job, Media, Op
+from service.engine import Engine, pause_after
+from service.errors import BadFrameError, BusyError, WorkerUnavailableError
+from service.metrics import Metrics
+from service.options import SourceOptions
+from service.settings import Settings
+from service.slots import Slot, SlotMemory, SlotRing
+from service.sources import Sources, Upload
+
+GRAY = (64, 48, "gray8")
+FRAME = bytes(range(64)) * 48
+JOB = Job(0, Op.FRAME, "gate", length=len(FRAME), media=Media.RAW, geometry=GRAY, answer=Media.RAW)
+
+
+def with_engine(check: Callable[[Engine, SlotRing], Awaitable[None]], device: str = "cpu") -> Engine:
+    """Run `check` with an engine that is ready, or has failed."""
+
+    async def run() -> Engine:
+        settings = Settings(device=device, slots=4, slot_bytes=1 << 20)
+        ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
+        engine = Engine(ring, settings, Metrics(CollectorRegistry()))
+        engine.start()
+        try:
+            await ready(engine)
+            await check(engine, ring)
+        finally:
+            await engine.stop()
+            ring.close()
+        return engine
+
+    return asyncio.run(run())
+
+
+async def ready(engine: Engine) -> None:
+    """Wait until the engine is ready or has failed."""
+    async with asyncio.timeout(START_SECONDS):
+        while not engine.ready and engine.failure is None:
+            await asyncio.sleep(0.02)
+
+
+def filled(ring: SlotRing) -> Slot:
+    """A slot with a frame in it."""
+    slot = ring.acquire()
+    slot.buffer("frame", len(FRAME))[:] = FRAME
+    return slot
+
+
+def test_jobs_are_answered_and_slots_come_back() -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        slots = [filled(ring) for _ in range(4)]
+        replies = await asyncio.gather(*(engine.call(JOB, slot) for slot in slots))
+        assert [reply.lut for reply in replies] == ["own", "previous", "previous", "previous"]
+        assert ring.in_use == 4
+        for slot in slots:
+            ring.release(slot)
+        assert ring.in_use == 0
+
+    with_engine(check)
+
+
+def test_a_slot_whose_client_left_is_free_only_after_the_reply() -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        slot = filled(ring)
+        waiting = asyncio.create_task(engine.call(JOB, slot))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        ring.release(slot)
+        assert ring.in_use == 1
+        async with asyncio.timeout(10):
+            while ring.in_use:
+                await asyncio.sleep(0.01)
+
+    with_engine(check)
+
+
+def test_a_poison_frame_is_refused_after_two_deaths() -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        for _ in range(2):
+            slot = filled(ring)
+            assert engine.pid
+            os.kill(engine.pid, signal.SIGSTOP)
+            waiting = asyncio.create_task(engine.call(JOB, slot))
+            await asyncio.sleep(0.05)
+            os.kill(engine.pid, signal.SIGKILL)
+            with pytest.raises(WorkerUnavailableError, match="died with this frame"):
+                await waiting
+            ring.release(slot)
+            assert not engine.ready
+            await ready(engine)
+        slot = filled(ring)
+        with pytest.raises(BadFrameError, match="died 2 times"):
+            await engine.call(JOB, slot)
+        slot.buffer("frame", 1)[0] = 77
+        assert (await engine.call(JOB, slot)).lut == "own"
+
+    with_engine(check)
+
+
+def test_a_device_that_is_not_there_is_a_failure_for_good() -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        with pytest.raises(WorkerUnavailableError):
+            await engine.call(JOB, filled(ring))
+
+    engine = with_engine(check, "cuda:77")
+    assert "cuda:77 was asked for" in str(engine.failure)
+
+
+def test_a_queue_takes_so_many_frames_and_no_more() -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
+        with sources.enter("gate"), sources.enter("gate"):
+            with pytest.raises(BusyError, match="2 frames of 'gate' are waiting"), sources.enter("gate"):
+                pass
+            with sources.enter("yard"), pytest.raises(BusyError, match="2 sources are in use"):
+                sources.put("third", SourceOptions(), None)
+        assert list(sources) == []
+
+    with_engine(check)
+
+
+def test_a_source_counts_its_frames() -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
+        for number in range(3):
+            slot = filled(ring)
+            with sources.enter("gate") as source:
+                reply = await sources.enhance(source, slot, Upload(Media.RAW, len(FRAME), 0.0, GRAY))
+            ring.release(slot)
+            assert reply.sequence == number
+        assert (source.frames, source.last, source.waiting) == (3, reply, 0)
+        assert source.live
+        assert source.frames_per_second > 0
+
+    with_engine(check)
+
+
+@pytest.mark.parametrize(("deaths", "pause"), [(1, 0), (4, 0), (5, 1), (6, 2), (8, 8), (10, 30), (60, 30)])
+def test_pauses_grow_when_deaths_are_many(deaths: int, pause: float) -> None:
+    assert pause_after(deque(100.0 + n for n in range(deaths))) == pytest.approx(pause)
+
+
+def test_deaths_long_ago_are_forgiven() -> None:
+    assert pause_after(deque([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 100.0])) == 0

@@ -1,0 +1,49 @@
+"""Order: jobs of one source pass in the order they came."""
+
+from service.doorbell import Job, Op
+from service.worker.order import Order, Task
+
+
+def arrived(order: Order, *sources: str) -> list[Task]:
+    """Tasks of these sources, lined up."""
+    tasks = [Task(Job(number, Op.FRAME, source)) for number, source in enumerate(sources)]
+    for task in tasks:
+        order.arrive(task)
+    return tasks
+
+
+def passed(order: Order) -> list[int]:
+    """Ids of the jobs that may pass now."""
+    found = []
+    while task := order.next(0.01):
+        found.append(task.job.id)
+    return found
+
+
+def test_a_task_waits_for_those_before_it() -> None:
+    order = Order()
+    first, second, third = arrived(order, "a", "a", "a")
+    order.prepare(third)
+    order.prepare(second)
+    assert passed(order) == []
+    order.prepare(first)
+    assert passed(order) == [0, 1, 2]
+
+
+def test_sources_do_not_wait_for_each_other() -> None:
+    order = Order()
+    slow, quick, last = arrived(order, "slow", "quick", "quick")
+    order.prepare(last)
+    order.prepare(quick)
+    assert passed(order) == [1, 2]
+    order.prepare(slow)
+    assert passed(order) == [0]
+
+
+def test_nothing_is_kept_of_a_source_that_has_passed() -> None:
+    order = Order()
+    for number in range(100):
+        (task,) = arrived(order, f"source{number}")
+        order.prepare(task)
+    assert len(passed(order)) == 100
+    assert order._lines == {}
