@@ -1,0 +1,1 @@
+"""Files in, enhanced files out: images, videos and folders of both."""

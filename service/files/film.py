@@ -1,0 +1,174 @@
+"""The reading side of a video: its frames in order, and what travels beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import av
+import numpy as np
+from av.container import InputContainer
+from av.packet import Packet
+from av.stream import Stream
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from pipeline.frame import Frame, PixelFormat
+from service.files.color import Color, to_bgr
+from service.files.errors import BadFileError, UsageError
+
+AnyPacket: TypeAlias = "Packet[Any]"
+Item: TypeAlias = "AnyPacket | VideoFrame"
+_BOTTOM_FIRST = (3, 5)
+PASSENGERS = ("audio", "subtitle")
+"""Kinds of stream that are copied as they are."""
+
+
+@contextmanager
+def open_film(path: Path) -> Iterator[Film]:
+    """Open a video and decode its first frame.
+
+    Raises UsageError when it has no video at all, BadFileError when nothing in it can be decoded.
+    """
+    try:
+        container = av.open(str(path.resolve()), container_options={"protocol_whitelist": "file"})
+    except (av.FFmpegError, ValueError) as error:
+        raise BadFileError(f"{path} is neither a JPEG or PNG image nor a video that can be read") from error
+    with container:
+        if not container.streams.video:
+            raise UsageError(f"{path} has no video in it, only {_kinds(container)}")
+        yield Film(path, container)
+
+
+def _kinds(container: InputContainer) -> str:
+    return " and ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+
+
+class Film:
+    """An open video. `first` is its first frame as decoded.
+
+    It counts what went wrong on the way: `damaged` packets that gave no frame, `corrupt` frames, and
+    `restamped` ones whose time was missing or ran backward.
+    """
+
+    def __init__(self, path: Path, container: InputContainer) -> None:
+        self.container = container
+        self.video: VideoStream = _main_video(container)
+        self.video.thread_type = "SLICE"  # frame threads lose the good frames around a damaged one
+        self.passengers: list[Stream] = [one for one in container.streams if one.type in PASSENGERS]
+        self.damaged = self.corrupt = self.restamped = 0
+        self._durations: dict[int, int] = {}
+        self._items = self._read()
+        self._held: list[Item] = []
+        self.first = self._find_first(path)
+        self.color = Color.of(self.first)
+        self.time_base: Fraction = self.video.time_base or Fraction(1, 90_000)
+        self._last_pts: int | None = None
+        self._end = 0
+
+    @property
+    def frames_announced(self) -> int | None:
+        """Number of frames the file says it has, None when it does not say."""
+        return self.video.frames or None
+
+    @property
+    def cut_off(self) -> str | None:
+        """Where a film that announces more ends, in words; None when all of it was there."""
+        start, announced = self.video.start_time or 0, self.video.duration
+        if not announced or self._last_pts is None or self._end - start >= 0.9 * announced:
+            return None
+        seen, whole = (float(ticks * self.time_base) for ticks in (self._end - start, announced))
+        return f"after {seen:.1f} s of {whole:.1f} s"
+
+    @property
+    def interlaced(self) -> str | None:
+        """ "tff" or "bff", whichever field comes first; None for whole frames."""
+        if not self.first.interlaced_frame:
+            return None
+        return "bff" if self.video.codec_context.field_order in _BOTTOM_FIRST else "tff"
+
+    @property
+    def bits(self) -> int:
+        """Bits of a decoded sample."""
+        return max(component.bits for component in self.first.format.components)
+
+    @property
+    def left_out(self) -> int:
+        """Streams that are neither enhanced nor copied: further videos, data, attachments."""
+        return len(self.container.streams) - 1 - len(self.passengers)
+
+    @property
+    def display_matrix(self) -> tuple[int, ...] | None:
+        """The nine numbers by which a player turns or mirrors the picture, None when it does not."""
+        data: Any = self.first.side_data.get("DISPLAYMATRIX")
+        return None if data is None else tuple(np.frombuffer(bytes(data), np.int32, 9).tolist())
+
+    def frames(self, take: Callable[[AnyPacket], None]) -> Iterator[Frame]:
+        """Every frame that can be decoded, as BGR; packets of passengers go to `take` on the way."""
+        held, self._held = self._held, []
+        for item in chain(held, self._items):
+            if isinstance(item, Packet):
+                take(item)
+            else:
+                yield self._frame(item)
+
+    def times(self, frame: Frame) -> tuple[int, int]:
+        """(pts, duration) of a frame that came from `frames`, in units of `time_base`; asked for once."""
+        assert frame.pts is not None
+        return frame.pts, self._durations.pop(frame.pts)
+
+    def _find_first(self, path: Path) -> VideoFrame:
+        for item in self._items:
+            self._held.append(item)
+            if isinstance(item, VideoFrame):
+                return item
+        raise BadFileError(f"{path} is damaged: no frame of its video can be decoded")
+
+    def _read(self) -> Iterator[Item]:
+        packets = self.container.demux([self.video, *self.passengers])
+        while True:
+            try:
+                packet = next(packets)
+            except (StopIteration, av.FFmpegError):  # the end, or where the file is cut off
+                break
+            if packet.stream is self.video:
+                yield from self._decode(packet)
+            elif packet.dts is not None:
+                yield packet
+        yield from self._decode(None)
+
+    def _decode(self, packet: AnyPacket | None) -> list[VideoFrame]:
+        try:
+            return self.video.decode(packet)
+        except av.EOFError:
+            return []
+        except av.FFmpegError:
+            self.damaged += 1
+            return []
+
+    def _frame(self, picture: VideoFrame) -> Frame:
+        self.corrupt += picture.is_corrupt
+        pts = self._stamp(picture)
+        self._durations[pts] = picture.duration or 0
+        pixels = to_bgr(picture, self.color)
+        return Frame(pixels, PixelFormat.BGR24, pts, self.time_base, picture.is_corrupt)
+
+    def _stamp(self, picture: VideoFrame) -> int:
+        """The frame's own pts; one that is missing or runs backward is put after the one before."""
+        pts, last = picture.pts, self._last_pts
+        if pts is None or (last is not None and pts <= last):
+            self.restamped += 1
+            pts = 0 if last is None else last + max(1, picture.duration or 1)
+        self._last_pts, self._end = pts, pts + (picture.duration or 0)
+        return pts
+
+
+def _main_video(container: InputContainer) -> VideoStream:
+    """The first stream that moves; a cover picture only when there is nothing else."""
+    streams = container.streams.video
+    cover = av.stream.Disposition.attached_pic
+    return next((one for one in streams if not one.disposition & cover), streams[0])

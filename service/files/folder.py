@@ -1,0 +1,74 @@
+"""Enhancing a folder: its images and videos, mirrored into another folder."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pipeline.errors import LumaflowError
+from service.files.errors import UsageError
+from service.files.flow import Job
+from service.files.image import enhance_image
+from service.files.kind import IMAGES, VIDEOS, Kind, kind_of
+from service.files.meter import Meter
+from service.files.outcome import Outcome
+from service.files.recording import SHAPES
+from service.files.video import enhance_video
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of a folder: finished files, files that failed and why, files that are no media."""
+
+    done: list[Outcome] = field(default_factory=list)
+    failed: dict[Path, str] = field(default_factory=dict)
+    skipped: int = 0
+
+
+def enhance_folder(source: Path, target: Path, job: Job, meter: Meter) -> Tally:
+    """Enhance every image and video below `source` into the same place below `target`.
+
+    A file that fails stops no other. Raises UsageError when the folders are the same or `target` is a file.
+    """
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target} is a file; the output of a folder is a folder")
+    if target.resolve() == source.resolve():
+        raise UsageError(f"{target} is the input itself; give the output another name")
+    tally = Tally()
+    for path in list(_files(source, target.resolve())):
+        if path.suffix.lower() not in IMAGES | VIDEOS:
+            tally.skipped += 1
+            continue
+        try:
+            tally.done.append(_enhance_one(path, target / path.relative_to(source), job, meter))
+        except (LumaflowError, OSError) as error:
+            tally.failed[path] = str(error)
+    if not (tally.done or tally.failed):
+        raise UsageError(f"{source} holds no image and no video")
+    return tally
+
+
+def _files(source: Path, output: Path) -> Iterator[Path]:
+    """Files below `source` in order of their names, without hidden ones and without earlier output."""
+    for path in sorted(source.iterdir()):
+        if path.name.startswith(".") or path.resolve() == output:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _files(path, output)
+        elif path.is_file():
+            yield path
+
+
+def _enhance_one(path: Path, place: Path, job: Job, meter: Meter) -> Outcome:
+    kind = kind_of(path)
+    step = meter.start(path.name)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if kind is Kind.IMAGE:
+        outcome = enhance_image(path, _named(place, path.suffix.lower() in IMAGES, ".png"), job)
+        step(1)
+        return outcome
+    return enhance_video(path, _named(place, path.suffix.lower() in SHAPES, ".mkv"), job, step)
+
+
+def _named(place: Path, writable: bool, suffix: str) -> Path:
+    """The same name where it can be written, else with a suffix that can hold anything."""
+    return place if writable else place.with_name(place.name + suffix)

@@ -1,0 +1,87 @@
+"""Enhancing a video: times, rotation, colour tags, audio and subtitles stay as they are."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import av
+
+from pipeline.frame import Frame
+from service.files.errors import BadFileError
+from service.files.features import FeatureFile
+from service.files.film import Film, open_film
+from service.files.flow import Job, enhanced
+from service.files.outcome import Outcome
+from service.files.recording import Recording, open_recording, shape_of
+from service.files.split import Split
+from service.files.target import check_target, written
+
+Step = Callable[[int | None], None]
+"""Called after every frame with the number of frames to expect, None where the file does not say."""
+
+
+def enhance_video(
+    source: Path, target: Path, job: Job, step: Step, features: FeatureFile | None = None
+) -> Outcome:
+    """Enhance every frame of `source` that can be decoded.
+
+    A damaged or cut-off video gives what decodes, and the outcome notes how much is missing. Raises
+    UsageError and BadFileError; then nothing is written.
+    """
+    shape = shape_of(target)
+    check_target(target, job.force)
+    with open_film(source) as film, written(target, job.force) as part:
+        size = film.first.width, film.first.height
+        outcome = Outcome(target, *size)
+        split = Split.of(film.display_matrix) if job.side_by_side else None
+        try:
+            with open_recording(part, shape, film, split.size(*size) if split else size) as recording:
+                for raw, result in enhanced(film.frames(recording.copy), job):
+                    pixels = result.frame.pixels
+                    recording.write(split.join(raw.pixels, pixels) if split else pixels, *film.times(raw))
+                    if features:
+                        features.add(result)
+                    outcome.frames += 1
+                    _note_size(raw, outcome)
+                    step(film.frames_announced)
+        except av.FFmpegError as error:
+            raise BadFileError(f"{target} cannot be written: {error.strerror or error}") from error
+        _note_rest(film, recording, outcome)
+    return outcome
+
+
+def describe_video(source: Path, job: Job, step: Step, features: FeatureFile) -> int:
+    """Extract the features of every frame that can be decoded; returns their number."""
+    count = 0
+    with open_film(source) as film:
+        for _, result in enhanced(film.frames(lambda packet: None), job):
+            features.add(result)
+            count += 1
+            step(film.frames_announced)
+    return count
+
+
+def _note_size(raw: Frame, outcome: Outcome) -> None:
+    width, height = raw.geometry.width, raw.geometry.height
+    if (width, height) != (outcome.width, outcome.height):
+        outcome.note(
+            f"the size changes to {width}x{height}; scaled to the first, {outcome.width}x{outcome.height}"
+        )
+
+
+def _note_rest(film: Film, recording: Recording, outcome: Outcome) -> None:
+    if film.cut_off:
+        outcome.note(f"cut off {film.cut_off}; the {outcome.frames} frames that are there are enhanced")
+    for count, what in (
+        (film.damaged, "damaged packets gave no frame"),
+        (film.corrupt, "damaged frames are enhanced as they are and shape no other frame"),
+        (film.restamped, "frames without a usable time are put after the one before"),
+        (film.left_out, "further streams (video, data) are left out"),
+    ):
+        if count:
+            outcome.note(f"{what}: {count}")
+    if film.bits > 8:
+        outcome.note(f"{film.bits}-bit video is stored with 8 bits")
+    if recording.whole_chroma:
+        outcome.note("its odd size is stored with whole chroma (4:4:4)")
+    for what in recording.without:
+        outcome.note(f"{what} cannot be stored in {outcome.target.suffix} and are left out")
