@@ -28,8 +28,8 @@ BUDGETS = {
     "apply_lut": (64, 256),
     "apply_clahe": (64, 1_024),
     "hog_blocks": (112, 30_720),
-    "hog_cells": (56, 14_336),
-    "lbp": (48, 21_504),
+    "hog_cells": (88, 14_336),
+    "lbp": (64, 21_504),
 }
 """Most registers of a thread and bytes of shared memory of a block: within them a multiprocessor of an H200
 holds 20 warps or more of every kernel."""
