@@ -1,69 +1,54 @@
-"""A source's options as a client writes them."""
+"""Options: refused when they are made, never later."""
+
+import math
+from dataclasses import FrozenInstanceError
 
 import pytest
-from pydantic import ValidationError
 
-from pipeline.options import Hog, HogLayout, Lbp, LbpMapping, Mode, Neighborhood, Options
-from service.options import Feature, OptionsPatch, SourceOptions
-
-
-def test_defaults_are_the_pipelines() -> None:
-    assert SourceOptions().to_pipeline() == Options()
+from pipeline import Equalization, LbpMapping, Mode, OptionError, Options
+from pipeline.options import MAX_TILES
 
 
-def test_every_key_reaches_the_pipeline() -> None:
-    options = SourceOptions.model_validate(
-        {
-            "mode": "clipped",
-            "clip_limit": 3.5,
-            "tiles": "4x16",
-            "color": "luma",
-            "features": ["hog", "lbp", "heatmap"],
-            "hog_layout": "compact",
-            "lbp_mapping": "riu2",
-            "lbp_neighborhood": "circle",
-        }
-    ).to_pipeline()
-    equalization = options.equalization
-    assert (equalization.mode, equalization.clip_limit, equalization.tiles) == (Mode.CLIPPED, 3.5, (4, 16))
-    assert equalization.color == "luma"
-    assert options.hog == Hog(HogLayout.COMPACT)
-    assert options.lbp == Lbp(Neighborhood.CIRCLE, LbpMapping.RIU2)
-    assert options.heatmap
+def test_the_defaults_are_clahe_of_eight_by_eight():
+    options = Options()
+    assert options.equalization.mode is Mode.CLAHE
+    assert (options.equalization.clip_limit, options.equalization.tiles) == (2.0, (8, 8))
+    assert (options.hog, options.lbp, options.heatmap, options.slots) == (None, None, False, 3)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"mood": "clahe"},
-        {"mode": "loud"},
-        {"clip_limit": -1},
-        {"clip_limit": 1001},
-        {"clip_limit": float("nan")},
-        {"tiles": "8"},
-        {"tiles": "0x8"},
-        {"tiles": "65x1"},
-        {"features": ["colour"]},
-    ],
-)
-def test_what_makes_no_sense_is_refused(given: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        SourceOptions.model_validate(given)
+@pytest.mark.parametrize("clip_limit", [-0.1, 1000.1, math.inf, math.nan])
+def test_a_clip_limit_out_of_range_is_refused(clip_limit):
+    with pytest.raises(OptionError, match="from 0"):
+        Equalization(clip_limit=clip_limit)
 
 
-def test_a_patch_changes_only_what_is_given() -> None:
-    before = SourceOptions(clip_limit=4.0, tiles="4x4")
-    after = before.changed(OptionsPatch.model_validate({"mode": "equalize"}).changes())
-    assert after == SourceOptions(mode=Mode.EQUALIZE, clip_limit=4.0, tiles="4x4")
+@pytest.mark.parametrize("tiles", [(0, 8), (8, 0), (MAX_TILES + 1, 8), (8, -1), (8,), (8, 8, 8)])
+def test_a_grid_that_opencv_would_die_of_is_refused(tiles):
+    with pytest.raises(OptionError, match="columns, rows"):
+        Equalization(tiles=tiles)
 
 
-def test_the_same_features_in_another_order_are_the_same_options() -> None:
-    assert SourceOptions(features=[Feature.LBP, Feature.HOG]) == SourceOptions(
-        features=[Feature.HOG, Feature.LBP, Feature.HOG]
-    )
+@pytest.mark.parametrize("slots", [0, -1, 65])
+def test_a_ring_depth_out_of_range_is_refused(slots):
+    with pytest.raises(OptionError, match="1 to 64"):
+        Options(slots=slots)
 
 
-def test_features_are_added_to_those_there_are() -> None:
-    options = SourceOptions(features=[Feature.LBP])
-    assert options.with_features([Feature.HOG]).features == [Feature.HOG, Feature.LBP]
-    assert options.with_features([Feature.LBP]) is options
+def test_timing_every_zeroth_frame_is_refused():
+    with pytest.raises(OptionError, match="every k-th"):
+        Options(timing_every=0)
+
+
+@pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLIPPED, Mode.IDENTITY])
+def test_global_modes_have_one_lut(mode):
+    assert Equalization(mode, tiles=(4, 3)).grid == (1, 1)
+    assert Equalization(Mode.CLAHE, tiles=(4, 3)).grid == (4, 3)
+
+
+def test_every_mapping_knows_its_number_of_labels():
+    assert [mapping.labels for mapping in LbpMapping] == [256, 59, 10, 256]
+
+
+def test_options_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        Options().slots = 5

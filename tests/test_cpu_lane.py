@@ -1,0 +1,75 @@
+"""What the CPU lane alone promises: memory taken once, kernels compiled once."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from one import frame
+
+from pipeline import Equalization, Hog, HogLayout, Lbp, Mode, Options, open_lane
+from pipeline.cpu import apply, color, heatmap, histogram, hog, lbp, lut
+
+ALL = Options(hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
+KERNELS = [
+    apply.apply_lut,
+    apply.apply_clahe,
+    apply.pack_luts,
+    color.value_plane,
+    color.luma_plane,
+    color.recolor_value,
+    color.recolor_luma,
+    heatmap.measure_tiles,
+    histogram.sum_tiles,
+    hog.hog_blocks,
+    hog.hog_cells,
+    lbp.lbp_cells,
+    lut.equalize_lut,
+    lut.clahe_luts,
+]
+
+
+@pytest.mark.parametrize("shape", [(480, 640), (240, 320, 3)])
+@pytest.mark.parametrize("mode", Mode)
+def test_steady_frames_allocate_nothing_of_their_size(rng, shape, mode):
+    sent = [frame(rng.integers(0, 256, shape, dtype=np.uint8)) for _ in range(4)]
+    out = np.empty(shape, np.uint8)
+    with open_lane("cpu", sent[0].geometry, Options(Equalization(mode), ALL.hog, ALL.lbp, True)) as lane:
+        lane.submit(sent[0], out)
+        lane.collect()
+        tracemalloc.start()
+        try:
+            for one in sent:
+                lane.submit(one, out)
+                lane.collect()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < 32_000
+
+
+def test_a_pitched_frame_and_a_pitched_out_compile_no_kernel_anew(rng):
+    sheet = rng.integers(0, 256, (60, 90, 3), dtype=np.uint8)
+    frozen = sheet.copy()
+    frozen.flags.writeable = False
+    for options in (ALL, Options(Equalization(Mode.EQUALIZE), hog=Hog(HogLayout.COMPACT))):
+        with open_lane("cpu", frame(sheet).geometry, options) as lane:
+            lane.submit(frame(sheet))
+            lane.collect()
+            before = [len(kernel.signatures) for kernel in KERNELS]
+            wide = np.zeros((60, 99, 3), np.uint8)
+            lane.submit(frame(wide[:, 3:93]), wide[:, 3:93])
+            lane.submit(frame(frozen))
+            lane.collect()
+            assert [len(kernel.signatures) for kernel in KERNELS] == before
+
+
+def test_a_packed_frame_and_a_packed_out_are_not_copied(rng):
+    pixels = rng.integers(0, 256, (48, 64), dtype=np.uint8)
+    out = np.empty_like(pixels)
+    with open_lane("cpu", frame(pixels).geometry, Options()) as lane:
+        lane.next_input()[:] = 123
+        own = lane.next_input()
+        lane.submit(frame(pixels), out)
+        shown = lane.collect().frame.pixels
+    assert (own == 123).all()
+    assert shown is out

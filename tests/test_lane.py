@@ -1,0 +1,386 @@
+"""What every lane does, on every device: the ring, the rule of the previous mapping, and exact results."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import oracle
+import pytest
+from one import enhance, enhance_all, frame, kept
+from pictures import picture
+
+from pipeline import (
+    ColorMode,
+    Equalization,
+    Frame,
+    FrameError,
+    Geometry,
+    Hog,
+    HogLayout,
+    Lbp,
+    LbpMapping,
+    LutKind,
+    Mode,
+    Neighborhood,
+    Options,
+    PixelFormat,
+    Stage,
+    StateError,
+    open_lane,
+)
+
+EQUALIZE, CLAHE = Options(Equalization(Mode.EQUALIZE)), Options(Equalization(Mode.CLAHE))
+GEOMETRY = Geometry(40, 24, PixelFormat.GRAY8)
+SIZES = [(1, 1), (1, 33), (33, 1), (5, 7), (16, 16), (47, 61), (64, 48), (120, 257)]
+
+
+@pytest.fixture
+def lane(device):
+    with open_lane(device, GEOMETRY, EQUALIZE) as lane:
+        yield lane
+
+
+@pytest.fixture
+def gray(rng):
+    """Pictures of the lane's geometry, one after another of another kind."""
+    kinds = iter(range(1000))
+    return lambda: picture(rng, (GEOMETRY.height, GEOMETRY.width), next(kinds) % 4 + 2)
+
+
+def lut_of(pixels):
+    return oracle.equalize_lut(oracle.histogram(pixels))
+
+
+# The ring
+
+
+def test_results_come_in_the_order_of_the_frames(lane, gray):
+    for number in range(lane.options.slots):
+        lane.submit(Frame(gray(), PixelFormat.GRAY8, pts=100 + number, time_base=Fraction(1, 25)))
+    assert lane.in_flight == 3
+    results = [lane.collect() for _ in range(3)]
+    assert [result.sequence for result in results] == [0, 1, 2]
+    assert [result.frame.pts for result in results] == [100, 101, 102]
+    assert results[0].frame.time_base == Fraction(1, 25)
+    assert lane.in_flight == 0
+
+
+def test_frames_in_flight_do_not_touch_each_other(device, gray):
+    sent = [gray() for _ in range(12)]
+    alone = enhance_all(device, map(frame, sent), EQUALIZE)
+    with open_lane(device, GEOMETRY, EQUALIZE) as lane:
+        results = []
+        for number, pixels in enumerate(sent):
+            lane.submit(frame(pixels))
+            if number >= 2:
+                results.append(kept(lane.collect()))
+        while lane.in_flight:
+            results.append(kept(lane.collect()))
+    for one, other in zip(alone, results, strict=True):
+        np.testing.assert_array_equal(one.frame.pixels, other.frame.pixels)
+        np.testing.assert_array_equal(one.lut, other.lut)
+
+
+def test_a_full_ring_takes_no_frame_until_one_is_collected(lane, gray):
+    for _ in range(lane.options.slots):
+        lane.submit(frame(gray()))
+    with pytest.raises(StateError, match="collect a frame first"):
+        lane.submit(frame(gray()))
+    with pytest.raises(StateError):
+        lane.next_input()
+    lane.collect()
+    lane.submit(frame(gray()))
+
+
+def test_collecting_from_an_idle_lane_is_an_error(lane, gray):
+    with pytest.raises(StateError, match="nothing is in flight"):
+        lane.collect()
+    lane.submit(frame(gray()))
+    lane.collect()
+    with pytest.raises(StateError):
+        lane.collect()
+
+
+def test_a_closed_lane_does_nothing_more(device, gray):
+    lane = open_lane(device, GEOMETRY, EQUALIZE)
+    lane.submit(frame(gray()))
+    lane.close()
+    lane.close()
+    assert lane.in_flight == 0
+    for call in (lambda: lane.submit(frame(gray())), lane.collect, lane.next_input):
+        with pytest.raises(StateError, match="closed"):
+            call()
+
+
+# What goes in and out
+
+
+def test_a_frame_born_in_the_lanes_own_input_is_enhanced(lane, gray):
+    for _ in range(2 * lane.options.slots):
+        born = lane.next_input()
+        assert born.shape == GEOMETRY.shape
+        assert born.dtype == np.uint8
+        born[:] = gray()
+        expected = lut_of(born.copy())
+        lane.submit(frame(born))
+        bins = lane.collect().bins
+        np.testing.assert_array_equal(oracle.equalize_lut(bins), expected)
+
+
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+@pytest.mark.parametrize("packed", [True, False])
+def test_out_receives_the_pixels_and_nothing_beside_them(device, rng, pixel_format, packed):
+    geometry = Geometry(37, 21, pixel_format)
+    pixels = rng.integers(0, 256, geometry.shape, dtype=np.uint8)
+    expected = enhance(device, pixels, CLAHE).frame.pixels
+    sheet = np.full((25, 41, *geometry.shape[2:]), 77, np.uint8)
+    out = np.empty(geometry.shape, np.uint8) if packed else sheet[3:24, 1:38]
+    with open_lane(device, geometry, CLAHE) as lane:
+        lane.submit(frame(pixels), out)
+        assert lane.collect().frame.pixels is out
+    np.testing.assert_array_equal(out, expected)
+    if not packed:
+        out[:] = 77
+        assert (sheet == 77).all()
+
+
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+@pytest.mark.parametrize("offset", range(1, 8))
+def test_pitched_rows_at_any_offset_are_the_frame_alone(device, rng, pixel_format, offset):
+    geometry = Geometry(53, 31, pixel_format)
+    sheet = rng.integers(0, 256, (40, 64, *geometry.shape[2:]), dtype=np.uint8)
+    region = sheet[offset : offset + 31, offset : offset + 53]
+    pitched, packed = enhance(device, region, CLAHE), enhance(device, region.copy(), CLAHE)
+    np.testing.assert_array_equal(pitched.frame.pixels, packed.frame.pixels)
+    np.testing.assert_array_equal(pitched.bins, packed.bins)
+    assert pitched.bins.sum() == 31 * 53
+
+
+def test_read_only_pixels_are_enough(lane, gray):
+    pixels = gray()
+    expected = lut_of(pixels)[pixels]
+    pixels.flags.writeable = False
+    lane.submit(frame(pixels))
+    np.testing.assert_array_equal(lane.collect().frame.pixels, expected)
+
+
+def test_the_frame_sent_is_left_as_it_was(lane, gray):
+    pixels = gray()
+    before = pixels.copy()
+    lane.submit(frame(pixels))
+    lane.collect()
+    np.testing.assert_array_equal(pixels, before)
+
+
+@pytest.mark.parametrize(
+    "pixels", [np.zeros((24, 41), np.uint8), np.zeros((23, 40), np.uint8), np.zeros((24, 40, 3), np.uint8)]
+)
+def test_a_frame_of_another_geometry_is_refused(lane, pixels):
+    with pytest.raises(FrameError, match="this lane was opened for 40x24 gray8"):
+        lane.submit(frame(pixels))
+    assert lane.in_flight == 0
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.zeros((24, 39), np.uint8),
+        np.zeros((24, 40), np.uint16),
+        np.zeros((24, 40, 3), np.uint8),
+        np.zeros((24, 80), np.uint8)[:, ::2],
+        np.frombuffer(bytes(24 * 40), np.uint8).reshape(24, 40),
+    ],
+    ids=["size", "dtype", "channels", "stride", "read-only"],
+)
+def test_an_out_that_does_not_fit_is_refused(lane, gray, out):
+    with pytest.raises(FrameError):
+        lane.submit(frame(gray()), out)
+    assert lane.in_flight == 0
+
+
+def test_a_refused_frame_leaves_no_mark(lane, gray):
+    first, second = gray(), gray()
+    lane.submit(frame(first))
+    lane.collect()
+    with pytest.raises(FrameError):
+        lane.submit(frame(np.zeros((2, 2), np.uint8)))
+    lane.submit(frame(second))
+    result = lane.collect()
+    assert (result.sequence, result.lut_kind) == (1, LutKind.PREVIOUS)
+    np.testing.assert_array_equal(result.frame.pixels, lut_of(first)[second])
+
+
+# The mapping of the previous frame
+
+
+def test_lut_of_n_minus_1_is_applied_to_n(device, gray):
+    sent = [gray() for _ in range(6)]
+    results = enhance_all(device, map(frame, sent), EQUALIZE)
+    assert [result.lut_kind for result in results] == [LutKind.OWN] + [LutKind.PREVIOUS] * 5
+    assert [result.lut_age for result in results] == [0, 1, 1, 1, 1, 1]
+    for number, result in enumerate(results):
+        lut = lut_of(sent[max(number - 1, 0)])
+        np.testing.assert_array_equal(result.frame.pixels, lut[sent[number]])
+        np.testing.assert_array_equal(result.lut[0, 0], lut)
+        np.testing.assert_array_equal(result.bins, oracle.histogram(sent[number]))
+
+
+def test_a_grid_of_luts_is_handed_on_like_one(device, gray):
+    sent = [gray() for _ in range(4)]
+    results = enhance_all(device, map(frame, sent), CLAHE)
+    for number, result in enumerate(results):
+        luts = oracle.clahe_luts(sent[max(number - 1, 0)], 2.0, (8, 8))
+        np.testing.assert_array_equal(result.lut, luts)
+        np.testing.assert_array_equal(result.frame.pixels, oracle.apply_clahe(sent[number], luts))
+
+
+def test_a_corrupt_frame_is_mapped_but_never_maps_another(device, gray):
+    sent = [gray() for _ in range(5)]
+    flags = [False, True, True, False, False]
+    results = enhance_all(device, map(frame, sent, flags), EQUALIZE)
+    assert [result.lut_age for result in results] == [0, 1, 2, 3, 1]
+    for result, pixels, teacher in zip(results, sent, (0, 0, 0, 0, 3), strict=True):
+        np.testing.assert_array_equal(result.frame.pixels, lut_of(sent[teacher])[pixels])
+        np.testing.assert_array_equal(result.bins, oracle.histogram(pixels))
+    assert [result.frame.corrupt for result in results] == flags
+
+
+def test_corrupt_frames_at_the_start_use_their_own_mapping_and_leave_none(device, gray):
+    sent = [gray() for _ in range(4)]
+    results = enhance_all(device, map(frame, sent, [True, True, False, False]), EQUALIZE)
+    kinds = [result.lut_kind for result in results]
+    assert kinds == [LutKind.OWN, LutKind.OWN, LutKind.OWN, LutKind.PREVIOUS]
+    for number, teacher in enumerate((0, 1, 2, 2)):
+        np.testing.assert_array_equal(results[number].frame.pixels, lut_of(sent[teacher])[sent[number]])
+
+
+def test_after_a_black_slate_the_picture_is_not_black(device, gray):
+    black, picture = np.zeros((24, 40), np.uint8), gray()
+    shown = enhance_all(device, map(frame, [black, picture]), EQUALIZE)[1].frame.pixels
+    np.testing.assert_array_equal(shown, picture)
+
+
+@pytest.mark.parametrize("shape", [(24, 40), (24, 40, 3)])
+def test_identity_passes_every_frame_unchanged(device, rng, shape):
+    sent = [rng.integers(0, 256, shape, dtype=np.uint8) for _ in range(3)]
+    for pixels, result in zip(
+        sent, enhance_all(device, map(frame, sent), Options(Equalization(Mode.IDENTITY))), strict=True
+    ):
+        assert (result.lut_kind, result.lut_age) == (LutKind.IDENTITY, 0)
+        np.testing.assert_array_equal(result.frame.pixels, pixels)
+        np.testing.assert_array_equal(result.lut, np.arange(256).reshape(1, 1, 256))
+
+
+# Results
+
+
+@pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLIPPED, Mode.CLAHE])
+def test_gray_frames_of_odd_sizes_are_the_oracles(device, rng, mode):
+    for kind, size in enumerate(SIZES):
+        luma = picture(rng, size, kind)
+        result = enhance(device, luma, Options(Equalization(mode), heatmap=True))
+        assert_mapped(result, luma, mode)
+        deviation, distance = oracle.heatmap(luma, (8, 8))
+        np.testing.assert_array_equal(result.heatmap.deviation, deviation)
+        np.testing.assert_array_equal(result.heatmap.distance, distance)
+
+
+def assert_mapped(result, luma, mode):
+    """The shown plane and its LUTs are those of the frame itself."""
+    np.testing.assert_array_equal(result.frame.pixels, mapped(luma, mode), f"{luma.shape}")
+    np.testing.assert_array_equal(result.bins, oracle.histogram(luma))
+
+
+def mapped(luma, mode):
+    if mode is Mode.EQUALIZE:
+        return lut_of(luma)[luma]
+    return oracle.apply_clahe(luma, oracle.clahe_luts(luma, 2.0, (8, 8) if mode is Mode.CLAHE else (1, 1)))
+
+
+@pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLAHE])
+@pytest.mark.parametrize("color", ColorMode)
+def test_colour_frames_of_odd_sizes_are_the_oracles(device, rng, mode, color):
+    split, join = {
+        ColorMode.VALUE: (oracle.value, oracle.recolor_value),
+        ColorMode.LUMA: (oracle.luma_of, oracle.recolor_luma),
+    }[color]
+    for kind, size in enumerate(SIZES):
+        pixels = np.ascontiguousarray(np.stack([picture(rng, size, kind + k) for k in range(3)], axis=2))
+        result = enhance(device, pixels, Options(Equalization(mode, color=color)))
+        np.testing.assert_array_equal(result.frame.pixels, join(pixels, mapped(split(pixels), mode)))
+
+
+@pytest.mark.parametrize("shape", [(47, 61), (64, 48), (33, 70, 3)])
+@pytest.mark.parametrize("layout", HogLayout)
+def test_hog_is_of_the_enhanced_luma(device, rng, shape, layout):
+    result = enhance(device, rng.integers(0, 256, shape, dtype=np.uint8), Options(hog=Hog(layout)))
+    luma = luma_shown(result)
+    if layout is HogLayout.OPENCV:
+        np.testing.assert_allclose(result.hog, oracle.hog_blocks(luma), rtol=0, atol=2e-6)
+    else:
+        np.testing.assert_allclose(result.hog, oracle.hog_cells(luma), rtol=2e-6, atol=2e-4)
+
+
+def luma_shown(result):
+    pixels = result.frame.pixels
+    return pixels if pixels.ndim == 2 else oracle.luma_of(pixels)
+
+
+@pytest.mark.parametrize(("neighborhood", "mapping"), list(product(Neighborhood, LbpMapping)))
+def test_lbp_is_of_the_enhanced_luma(device, rng, neighborhood, mapping):
+    options = Options(lbp=Lbp(neighborhood, mapping, labels=True))
+    for shape in ((1, 1), (47, 61), (33, 70, 3)):
+        result = enhance(device, rng.integers(0, 256, shape, dtype=np.uint8), options)
+        labels = oracle.lbp_labels(luma_shown(result), neighborhood is Neighborhood.CIRCLE, mapping)
+        np.testing.assert_array_equal(result.lbp_labels, labels)
+        np.testing.assert_array_equal(result.lbp, oracle.lbp_cells(labels, mapping.labels))
+
+
+def test_only_what_was_asked_for_is_there(lane, gray):
+    lane.submit(frame(gray()))
+    result = lane.collect()
+    assert (result.heatmap, result.hog, result.lbp, result.lbp_labels) == (None, None, None, None)
+    assert (result.bins.dtype, result.lut.dtype) == (np.uint32, np.uint8)
+
+
+def test_every_stage_that_ran_has_a_time(device, gray):
+    plain = {Stage.UPLOAD, Stage.HISTOGRAM, Stage.LUT, Stage.APPLY, Stage.DOWNLOAD}
+    for options, stages in [
+        (EQUALIZE, plain),
+        (Options(hog=Hog()), plain | {Stage.HOG}),
+        (Options(hog=Hog(), lbp=Lbp(), heatmap=True), set(Stage)),
+    ]:
+        seconds = enhance(device, gray(), options).stage_seconds
+        assert set(seconds) == stages
+        assert all(0 <= time < 60 for time in seconds.values())
+
+
+def test_lanes_side_by_side_do_not_disturb_each_other(device, rng):
+    wanted = Options(Equalization(Mode.CLAHE, tiles=(3, 5)), hog=Hog(), lbp=Lbp())
+    other = Options(Equalization(Mode.EQUALIZE), hog=Hog(HogLayout.COMPACT), lbp=Lbp(Neighborhood.CIRCLE))
+    sent = [rng.integers(0, 256, (47, 61), dtype=np.uint8) for _ in range(5)]
+    disturbing = [rng.integers(0, 256, (80, 33, 3), dtype=np.uint8) for _ in range(5)]
+    alone = enhance_all(device, map(frame, sent), wanted)
+    with (
+        open_lane(device, frame(sent[0]).geometry, wanted) as lane,
+        open_lane(device, frame(disturbing[0]).geometry, other) as second,
+    ):
+        for pixels, disturbance, expected in zip(sent, disturbing, alone, strict=True):
+            second.submit(frame(disturbance))
+            lane.submit(frame(pixels))
+            second.collect()
+            result = lane.collect()
+            np.testing.assert_array_equal(result.frame.pixels, expected.frame.pixels)
+            np.testing.assert_array_equal(result.hog, expected.hog)
+            np.testing.assert_array_equal(result.lbp, expected.lbp)
+
+
+def test_the_same_frames_give_the_same_bits(device, rng):
+    options = Options(hog=Hog(), lbp=Lbp(), heatmap=True)
+    sent = [rng.integers(0, 256, (300, 257), dtype=np.uint8) for _ in range(2)]
+    first = enhance_all(device, map(frame, sent), options)[1]
+    for _ in range(5):
+        again = enhance_all(device, map(frame, sent), options)[1]
+        for name in ("bins", "lut", "hog", "lbp"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
+        np.testing.assert_array_equal(again.frame.pixels, first.frame.pixels)
