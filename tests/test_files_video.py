@@ -1,0 +1,308 @@
+"""Enhancing videos: what is kept, what is refused, what happens to damaged ones."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from films import SIZE, content, make_film, psnr
+
+from pipeline.errors import LumaflowError
+from pipeline.frame import Frame, PixelFormat
+from pipeline.options import Equalization, Mode, Options
+from service.files.color import Color, to_bgr
+from service.files.errors import BadFileError, UsageError
+from service.files.features import open_features, with_features
+from service.files.film import Film, open_film
+from service.files.flow import Job, enhanced
+from service.files.outcome import Outcome
+from service.files.video import describe_video, enhance_video
+
+QUARTER_TURN = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
+
+
+def enhance(source: Path, target: Path, **job: Any) -> Outcome:
+    return enhance_video(source, target, Job(**job), lambda expected: None)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mov", ".m4v"])
+def test_every_pts_is_kept_exactly_also_at_a_varying_rate(tmp_path: Path, suffix: str) -> None:
+    pts = [4000, 5024, 5200, 9000, 9024, 12_000, 12_001, 13_000, 14_000, 20_000, 21_000, 22_024]
+    source = make_film(tmp_path / "in.mp4", pts=pts, container_options={"movie_timescale": "12800"})
+    outcome = enhance(source, tmp_path / f"out{suffix}")
+    assert outcome.frames == 12
+    assert content(outcome.target).times == [Fraction(n, 12_800) for n in pts]
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".webm"])
+def test_matroska_keeps_times_to_its_millisecond(tmp_path: Path, suffix: str) -> None:
+    source = make_film(tmp_path / "in.mp4")
+    times = content(enhance(source, tmp_path / f"out{suffix}").target).times
+    wanted = content(source).times
+    assert len(times) == len(wanted)
+    assert max(abs(a - b) for a, b in zip(times, wanted, strict=True)) <= Fraction(1, 2000)
+
+
+@pytest.mark.parametrize(("source", "audio", "target"), [("mp4", "aac", "mp4"), ("mkv", "libopus", "webm")])
+def test_audio_packets_are_copied_as_they_are(tmp_path: Path, source: str, audio: str, target: str) -> None:
+    film = make_film(tmp_path / f"in.{source}", audio=audio)
+    enhance(film, tmp_path / f"out.{target}")
+    assert content(tmp_path / f"out.{target}").copied == content(film).copied
+    assert len(content(film).copied[0]) > 20
+
+
+def test_audio_that_the_container_cannot_hold_is_refused_with_a_way_out(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4", audio="aac")
+    with pytest.raises(UsageError, match=r"aac.*\.mkv"):
+        enhance(film, tmp_path / "out.webm")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
+
+
+@pytest.mark.parametrize("tags", [(6, 1, 6, 6), (1, 1, 1, 1), (6, 2, 6, 6), (9, 1, 9, 18)])
+def test_colour_tags_are_kept(tmp_path: Path, tags: tuple[int, int, int, int]) -> None:
+    film = make_film(tmp_path / "in.mp4", tags=tags)
+    enhance(film, tmp_path / "out.mp4")
+    assert content(film).tags == tags
+    assert content(tmp_path / "out.mp4").tags == tags
+
+
+@pytest.mark.parametrize("matrix", [QUARTER_TURN, (0, 65536, 0, 65536, 0, 0, 0, 0, 1 << 30)])
+def test_rotation_and_mirroring_are_kept(tmp_path: Path, matrix: tuple[int, ...]) -> None:
+    film = make_film(tmp_path / "in.mp4", matrix=matrix)
+    enhance(film, tmp_path / "out.mp4")
+    before, after = content(film), content(tmp_path / "out.mp4")
+    assert before.rotation == -90
+    assert after.rotation == -90
+    assert after.matrix == before.matrix
+
+
+def test_the_pixels_own_aspect_is_kept(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4", aspect=Fraction(4, 3))
+    enhance(film, tmp_path / "out.mp4")
+    assert content(tmp_path / "out.mp4").aspect == Fraction(4, 3)
+
+
+def test_fields_stay_fields(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4", options={"x264-params": "tff=1"})
+    enhance(film, tmp_path / "out.mp4")
+    assert content(film).interlaced
+    assert content(tmp_path / "out.mp4").interlaced
+
+
+def test_the_pictures_are_what_a_lane_makes_of_them(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4")
+    job = Job(options=Options(equalization=Equalization(Mode.EQUALIZE)))
+    enhance_video(film, tmp_path / "out.mp4", job, lambda expected: None)
+    with av.open(str(film)) as container:
+        decoded = list(container.decode(video=0))
+    frames = [Frame(to_bgr(one, Color.of(one)), PixelFormat.BGR24) for one in decoded]
+    wanted = [result.frame.pixels.copy() for _, result in enhanced(frames, job)]
+    for made, right, raw in zip(content(tmp_path / "out.mp4").pictures, wanted, frames, strict=True):
+        assert psnr(made, right) > 30
+        assert psnr(raw.pixels, right) < 20
+
+
+@pytest.mark.parametrize(
+    ("size", "suffix", "stored"),
+    [((97, 65), ".mp4", "yuv444p"), ((97, 65), ".webm", "yuv420p"), ((96, 65), ".mkv", "yuv444p")],
+)
+def test_odd_sizes_keep_their_size(tmp_path: Path, size: tuple[int, int], suffix: str, stored: str) -> None:
+    film = make_film(tmp_path / "in.webm", size=size, codec="libvpx-vp9", frames=4)
+    outcome = enhance(film, tmp_path / f"out{suffix}")
+    made = content(outcome.target)
+    assert made.size == size
+    assert made.pixel_format == stored
+    assert any("odd size" in note for note in outcome.notes) is (stored == "yuv444p")
+
+
+@pytest.mark.parametrize(
+    ("pixel_format", "stored"), [("yuv420p10le", "yuv420p"), ("yuv422p", "yuv422p"), ("gray", "yuv420p")]
+)
+def test_other_pixel_formats_are_stored_in_8_bits_with_their_chroma(
+    tmp_path: Path, pixel_format: str, stored: str
+) -> None:
+    film = make_film(tmp_path / "in.mkv", pixel_format=pixel_format, frames=4)
+    outcome = enhance(film, tmp_path / "out.mp4")
+    assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == stored
+    assert any("10-bit" in note for note in outcome.notes) is pixel_format.endswith("10le")
+
+
+def test_rgb_video_becomes_yuv_with_tags_that_say_how(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format="bgr0", tags=(0, 2, 1, 1), frames=3)
+    enhance(film, tmp_path / "out.mp4")
+    made = content(tmp_path / "out.mp4")
+    assert made.tags[:2] == (6, 1)
+    assert made.pixel_format == "yuv420p"
+
+
+@pytest.mark.parametrize(("matrix", "turns"), [(None, 0), (QUARTER_TURN, 1)])
+def test_side_by_side_is_raw_left_as_shown(
+    tmp_path: Path, matrix: tuple[int, ...] | None, turns: int
+) -> None:
+    film = make_film(tmp_path / "in.mp4", matrix=matrix)
+    enhance(film, tmp_path / "out.mp4", side_by_side=True)
+    shown = np.rot90(content(tmp_path / "out.mp4").pictures[3], -turns)
+    raw = np.rot90(content(film).pictures[3], -turns)
+    left, right = np.split(shown, 2, axis=1)
+    assert psnr(left, raw) > 35
+    assert right.mean() > 1.3 * raw.mean()
+
+
+def test_features_of_every_frame_are_written_beside(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4")
+    job = Job(options=with_features(Options()))
+    with open_features(tmp_path / "out.npz") as features:
+        enhance_video(film, tmp_path / "out.mp4", job, lambda expected: None, features)
+    with open_features(tmp_path / "only.npz") as features:
+        assert describe_video(film, job, lambda expected: None, features) == 12
+    with np.load(tmp_path / "out.npz") as npz, np.load(tmp_path / "only.npz") as only:
+        assert sorted(npz.files) == sorted(only.files)
+        assert np.array_equal(npz["pts"], np.arange(12) * 1024)
+        assert npz["time_base"].tolist() == [1, 12_800]
+        assert npz["bins"].sum(axis=1).tolist() == [SIZE[0] * SIZE[1]] * 12
+        assert npz["sizes"].tolist() == [list(SIZE)] * 12
+        assert npz["hog/000011"].shape == (7, 11, 36)
+        assert np.array_equal(npz["lbp/000007"], only["lbp/000007"])
+
+
+def test_a_step_is_counted_for_every_frame(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4")
+    steps: list[int | None] = []
+    enhance_video(film, tmp_path / "out.mp4", Job(), steps.append)
+    assert steps == [12] * 12
+
+
+# Damaged ones
+
+
+def test_a_cut_off_video_gives_the_frames_that_are_there(tmp_path: Path) -> None:
+    whole = make_film(tmp_path / "in.mp4", frames=40, container_options={"movflags": "+faststart"})
+    data = whole.read_bytes()
+    cut = tmp_path / "cut.mp4"
+    cut.write_bytes(data[: data.index(b"mdat") + (len(data) - data.index(b"mdat")) // 2])
+    outcome = enhance(cut, tmp_path / "out.mp4")
+    assert 5 < outcome.frames < 35
+    assert any("cut off after" in note and "of 3.2 s" in note for note in outcome.notes)
+    assert len(content(outcome.target).times) == outcome.frames
+
+
+def test_damaged_packets_are_counted_and_the_rest_is_enhanced(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4", frames=30)
+    data = bytearray(film.read_bytes())
+    with av.open(str(film)) as container:
+        places = [packet.pos for packet in container.demux(video=0) if packet.size]
+    data[places[11] : places[11] + 4] = b"\xff\xff\xff\xff"
+    film.write_bytes(data)
+    outcome = enhance(film, tmp_path / "out.mp4")
+    assert outcome.frames >= 24
+    assert any("damaged packets" in note for note in outcome.notes)
+
+
+def test_frames_that_the_decoder_doubts_go_through_as_corrupt(tmp_path: Path, shared_data: Path) -> None:
+    with open_film(shared_data / "videos" / "car_ts_packet_loss.ts") as film:
+        doubted = sum(frame.corrupt for frame in film.frames(lambda packet: None))
+        assert doubted == film.corrupt > 0
+
+
+def test_a_change_of_size_is_scaled_to_the_first_and_said(tmp_path: Path) -> None:
+    parts = [
+        make_film(tmp_path / f"{n}.ts", size=size, frames=6, pts=[1024 * (6 * n + k) for k in range(6)])
+        for n, size in enumerate([SIZE, (64, 48)])
+    ]
+    film = tmp_path / "in.ts"
+    film.write_bytes(b"".join(part.read_bytes() for part in parts))
+    outcome = enhance(film, tmp_path / "out.mp4")
+    made = content(outcome.target)
+    assert outcome.frames == len(made.times) == 12
+    assert made.size == SIZE
+    assert any("changes to 64x48" in note for note in outcome.notes)
+
+
+def test_missing_and_backward_times_are_put_in_order(tmp_path: Path) -> None:
+    raw = make_film(tmp_path / "in.h264", container="h264")
+    outcome = enhance(raw, tmp_path / "out.mp4")
+    times = content(outcome.target).times
+    assert len(times) == 12
+    assert times == sorted(set(times))
+    assert any("without a usable time" in note for note in outcome.notes)
+
+
+@pytest.mark.parametrize(("data", "why"), [(bytes(5000), "neither"), (b"<html>" * 99, "neither|no frame")])
+def test_what_is_no_video_is_refused_and_nothing_written(tmp_path: Path, data: bytes, why: str) -> None:
+    (tmp_path / "in.mp4").write_bytes(data)
+    with pytest.raises(BadFileError, match=why):
+        enhance(tmp_path / "in.mp4", tmp_path / "out.mp4")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
+
+
+def test_a_video_without_one_good_frame_is_refused(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mp4", frames=3)
+    data = bytearray(film.read_bytes())
+    start = data.index(b"mdat") + 4
+    with av.open(str(film)) as container:
+        end = max(packet.pos + packet.size for packet in container.demux(video=0) if packet.size)
+    data[start:end] = bytes(end - start)
+    film.write_bytes(data)
+    with pytest.raises(BadFileError, match="no frame"):
+        enhance(film, tmp_path / "out.mp4")
+
+
+def test_a_name_that_no_container_fits_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.mp4, \.m4v, \.mov, \.mkv, \.webm"):
+        enhance(tmp_path / "missing.mp4", tmp_path / "out.gif")
+
+
+def test_an_error_midway_leaves_nothing(tmp_path: Path) -> None:
+    def stop(expected: int | None) -> None:
+        raise KeyboardInterrupt
+
+    film = make_film(tmp_path / "in.mp4")
+    with pytest.raises(KeyboardInterrupt):
+        enhance_video(film, tmp_path / "out.mp4", Job(), stop)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
+
+
+# Real ones
+
+
+def test_the_car_keeps_its_frames_times_and_audio(tmp_path: Path, shared_data: Path) -> None:
+    source = shared_data / "videos" / "intel_car_768x432_h264_aac.mp4"
+    outcome = enhance(source, tmp_path / "out.mp4")
+    before, after = content(source), content(outcome.target)
+    assert outcome.frames == len(after.times) == 163
+    assert after.times == before.times
+    assert after.copied == before.copied
+    assert after.tags == before.tags
+    assert outcome.notes == []
+
+
+def test_every_video_is_enhanced_or_refused_with_a_sentence(
+    tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Film.frames
+
+    def first_frames(film: Film, take: Any) -> Iterator[Frame]:
+        return islice(whole(film, take), 4)
+
+    monkeypatch.setattr(Film, "frames", first_frames)
+    refused = set()
+    for source in sorted((shared_data / "videos").iterdir()):
+        try:
+            outcome = enhance(source, tmp_path / "out.mp4", force=True)
+        except LumaflowError:
+            refused.add(source.name)
+        else:
+            made = content(outcome.target)
+            assert len(made.times) == outcome.frames > 0
+            assert made.size == (outcome.width, outcome.height)
+            assert made.rotation == content_rotation(source)
+    assert refused == {"am_audio_only.mp4", "am_vp9_invalid.webm", "empty.mp4", "random_bytes.mp4"}
+
+
+def content_rotation(path: Path) -> int:
+    with av.open(str(path)) as container:
+        return next(container.decode(video=0)).rotation
