@@ -86,16 +86,21 @@ class Engine:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def call(self, job: Job, slot: Slot | None = None) -> Reply:
-        """Have a worker do `job` and wait for the reply; the slot stays taken until no worker touches it.
+        """Submit `job` and wait for the reply. Raises what `submit` and its future do."""
+        return await self.submit(job, slot)
 
-        Raises the error the worker answered with, WorkerUnavailableError while there is none or when it
-        dies with this job, WorkerStuckError when it had to be killed, BadFrameError for a quarantined body.
+    def submit(self, job: Job, slot: Slot | None = None) -> asyncio.Future[Reply]:
+        """Hand `job` to the worker; the slot stays taken until no worker touches it.
+
+        Raises WorkerUnavailableError while there is no worker, BadFrameError for a quarantined body. The
+        future raises the error the worker answered with, WorkerUnavailableError when it dies with this job,
+        WorkerStuckError when it had to be killed.
         """
         if self._proved is None:
             raise WorkerUnavailableError("the worker is starting; try again in a second")
-        return await self._call(job, slot)
+        return self._submit(job, slot)
 
-    async def _call(self, job: Job, slot: Slot | None = None) -> Reply:
+    def _submit(self, job: Job, slot: Slot | None = None) -> asyncio.Future[Reply]:
         if self._child is None:
             raise WorkerUnavailableError("the worker is starting; try again in a second")
         job = replace(job, id=next(self._ids))
@@ -108,7 +113,20 @@ class Engine:
         self._calls[job.id] = call
         if slot is not None:
             slot.in_flight = True
-        return await call.answer
+        return call.answer
+
+    def tell(self, job: Job) -> None:
+        """Have the worker do a job that nobody waits for; without a worker there is nothing to do."""
+        if self._proved is not None:
+            self._tell(job)
+
+    def _tell(self, job: Job) -> asyncio.Future[Reply] | None:
+        try:
+            answer = self._submit(job)
+        except WorkerUnavailableError:
+            return None  # it is gone or does not read: the watch sees to that
+        answer.add_done_callback(asyncio.Future.exception)
+        return answer
 
     def _on_message(self, message: Message) -> None:
         self._heard = time.monotonic()
@@ -117,13 +135,13 @@ class Engine:
             log.info("worker started", device=message.device, why=message.reason, pid=self.pid)
         elif isinstance(message, Reply) and message.id in self._calls:
             self._settle(self._calls.pop(message.id), message)
-        elif isinstance(message, Reply) and message.error:
+        elif isinstance(message, Reply) and message.id == 0 and not self.device:
             self.failure = DeviceError(message.text)
 
     def _settle(self, call: Call, reply: Reply) -> None:
         """Hand a reply over to whoever waits for it and free what the worker no longer touches."""
         error = error_of(reply)
-        if error is None and call.job.op in (Op.FRAME, Op.CANARY):
+        if error is None and call.job.op in (Op.FRAME, Op.CANARY) and not self._stuck:
             self._proved = time.monotonic()
         if call.slot is not None:
             if error is None and call.job.op is Op.FRAME:
@@ -195,7 +213,7 @@ class Engine:
         """Wait for the first canary, which also compiles the loops where that was never done."""
         try:
             async with asyncio.timeout(self._settings.start_seconds):
-                await self._call(Job(0, Op.CANARY))
+                await self._submit(Job(0, Op.CANARY))
             return True
         except WorkerUnavailableError:
             return False
@@ -227,16 +245,6 @@ class Engine:
             log.error("worker is stuck; killing it", pid=self.pid, silent=silent)
             self._stuck, self._proved = True, None
             child.kill()
-
-    def tell(self, job: Job) -> None:
-        """Have a worker do a job that nobody waits for; without a worker there is nothing to do."""
-        if self._proved is not None:
-            self._tell(job)
-
-    def _tell(self, job: Job) -> asyncio.Future[Reply]:
-        task = asyncio.ensure_future(self._call(job))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return task
 
     def _limits(self) -> str:
         """`service.worker.worker.Limits` as JSON; that module itself is not for this process."""

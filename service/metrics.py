@@ -100,6 +100,12 @@ class Metrics:
         for stage, seconds in reply.stage_seconds.items():
             self.stage_seconds.labels(stage, reply.device).observe(seconds)
 
+    def forget(self, source: str) -> None:
+        """Take the states of a source that is no more out of the exposition; its counts stay."""
+        if source in self._sources:
+            for gauge in (self.source_up, self.queue_depth):
+                gauge.remove(source)
+
     def lost(self, source: str, error: Exception) -> None:
         """Count one frame that was not enhanced; an id without a good frame gets no label."""
         label = source if source in self._sources else OTHER

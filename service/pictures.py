@@ -47,6 +47,7 @@ class Pictures:
             task = encodings.get(view)
             if task is None or (task.done() and outdated(task, source.last.sequence)):
                 task = encodings[view] = asyncio.create_task(self._encode(source, view))
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())
             wanted = source.last.sequence
             picture = await asyncio.shield(task)
             if picture.sequence >= wanted:

@@ -123,6 +123,7 @@ class Sources:
         """End a source: viewers are let go and its lane is closed. Raises UnknownSourceError."""
         self.get(name).close()
         del self._sources[name]
+        self._metrics.forget(name)
         self._engine.tell(Job(0, Op.FORGET, name))
 
     def close(self) -> None:
@@ -176,8 +177,9 @@ class Sources:
             answer=upload.answer,
             features=None if upload.features is None else [str(name) for name in upload.features],
         )
+        answer = self._engine.submit(job, slot)
         source.submitted += 1
-        reply = await self._engine.call(job, slot)
+        reply = await answer
         source.announce(reply)
         self._metrics.enhanced(source.id, reply, time.monotonic() - upload.arrived)
         if not source.closed:

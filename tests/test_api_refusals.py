@@ -21,7 +21,9 @@ GRAY = {"format": "gray8", "width": "16", "height": "8"}
 @pytest.fixture(scope="module")
 def small(open_service: Callable[..., RunningService]) -> RunningService:
     """A service with narrow limits."""
-    running = open_service(slots=4, slot_bytes=1 << 20, max_pixels=1_000_000, body_seconds=1, queue_depth=2)
+    running = open_service(
+        slots=4, slot_bytes=1 << 20, max_pixels=1_000_000, body_seconds=1, queue_depth=2, max_viewers=1
+    )
     running.wait_ready()
     return running
 
@@ -241,6 +243,23 @@ def test_a_client_that_leaves_in_the_middle_costs_nothing(small: RunningService)
         "/v1/sources/leaves/frames", content=jpeg(), headers={"Content-Type": "image/jpeg"}
     )
     assert answer.status_code == 200
+
+
+def test_viewers_are_bounded_and_one_that_leaves_makes_room(small: RunningService) -> None:
+    headers = {"Content-Type": "image/jpeg"}
+    live = "/v1/sources/watched/live.mjpg"
+    small.client.post("/v1/sources/watched/frames", content=jpeg(), headers=headers)
+    with small.client.stream("GET", live) as viewer:
+        next(viewer.iter_raw())
+        check_problem(small.client.get(live), 429, "1 viewers are watching")
+    end = time.monotonic() + 20
+    while True:
+        small.client.post("/v1/sources/watched/frames", content=jpeg(), headers=headers)
+        with small.client.stream("GET", live) as viewer:
+            if viewer.status_code == 200:
+                break
+        assert time.monotonic() < end, "the place of a viewer that left is still taken"
+        time.sleep(0.05)
 
 
 def test_idle_sources_give_way_and_kept_ones_stay(open_service: Callable[..., RunningService]) -> None:

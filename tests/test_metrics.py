@@ -81,6 +81,16 @@ def test_a_lost_frame_is_counted_by_reason(
     assert f'lumaflow_dropped_total{{reason="{reason}",source="gate"}} 1.0' in text
 
 
+def test_the_states_of_a_deleted_source_go_and_its_counts_stay(metrics: Metrics) -> None:
+    metrics.enhanced("gate", REPLY, 0.05)
+    metrics.source_up.labels("gate").set(1)
+    metrics.forget("gate")
+    metrics.forget("never seen")
+    text = metrics.exposition().decode()
+    assert "lumaflow_source_up{" not in text
+    assert 'lumaflow_frames_total{outcome="ok",source="gate"} 1.0' in text
+
+
 def test_no_created_series_double_the_exposition(metrics: Metrics) -> None:
     metrics.enhanced("gate", REPLY, 0.05)
     assert "_created" not in metrics.exposition().decode()

@@ -57,7 +57,11 @@ class Feeder:
     async def _supervise(self) -> None:
         failures = 0
         while True:
-            frames = await self._live()
+            try:
+                frames = await self._live()
+            except OSError as error:
+                log.error("no process can be started", source=self._source, error=str(error))
+                frames = 0
             failures = 0 if frames else failures + 1
             pause = PAUSE_SECONDS[min(failures, len(PAUSE_SECONDS) - 1)]
             log.warning("ingest process ended; starting a new one", source=self._source, pause_seconds=pause)
