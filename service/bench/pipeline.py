@@ -54,6 +54,7 @@ def measure_lane(
         calls, singles = _pipelined(lane, each), _one_by_one(lane, min(RUNS * each, 500))
         limit = lane_limit(lane, pixels, singles.last)
     subject = f"{geometry} on {lane.device}"
+    yield Figure(subject, limit.name, "frames/s", limit.value)
     yield Figure.of(subject, "sustained", "frames/s", calls.frames_per_second, limit)
     yield Figure.of(subject, "latency, one frame", "s", singles.seconds)
     yield Figure(subject, "latency, p99", "s", float(np.percentile(singles.seconds, 99)))

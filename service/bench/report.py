@@ -34,9 +34,9 @@ class Report:
         """One line a figure."""
         table = Table(box=SIMPLE_HEAD)
         table.add_column("what", no_wrap=True)
-        for heading in ("median", "p10..p90", "ratio"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("to")
+        table.add_column("median", justify="right", no_wrap=True)
+        table.add_column("p10..p90", justify="right", no_wrap=True)
+        table.add_column("against")
         for subject, figures in groupby(self.figures, attrgetter("subject")):
             table.add_section()
             table.add_row(f"[bold]{subject}[/bold]")
@@ -51,18 +51,20 @@ class Report:
         path.write_text(text + "\n", encoding="utf-8")
 
 
-def _row(figure: Figure) -> tuple[str, str, str, str, str]:
+def _row(figure: Figure) -> tuple[str, str, str, str]:
     scale, unit = _scale(figure)
     median = f"{_digits(figure.median * scale)} {unit}"
     spread = ""
     if figure.p10 is not None and figure.p90 is not None:
         spread = f"{_digits(figure.p10 * scale)}..{_digits(figure.p90 * scale)}"
-    if figure.limit is None or figure.ratio is None:
-        return f"  {figure.name}", median, spread, "", ""
-    of = f"{figure.limit.name}, {_digits(figure.limit.value * scale)}"
-    if figure.limit.goal is not None:
-        of += f" (goal {figure.limit.goal:g} {'met' if figure.met else 'missed'})"
-    return f"  {figure.name}", median, spread, f"{figure.ratio:.2f}", of
+    return f"  {figure.name}", median, spread, _against(figure)
+
+
+def _against(figure: Figure) -> str:
+    if figure.limit is None:
+        return ""
+    words = f"{figure.ratio:.2f} of {figure.limit.name}"
+    return f"[red]{words}, under {figure.limit.goal:g}[/red]" if figure.met is False else words
 
 
 def _scale(figure: Figure) -> tuple[float, str]:

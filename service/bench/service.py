@@ -118,7 +118,7 @@ def speed_figures(subject: str, tallies: Tallies) -> Iterator[Figure]:
     """Yield rates and latencies, the service's rates held against the bare loop's."""
     bare = Figure.of(subject, "bare loop", "frames/s", tallies.bare.frames_per_second)
     yield bare
-    limit = Limit("the bare loop", bare.median, GOAL)
+    limit = Limit("bare loop", bare.median, GOAL)
     for in_flight, tally in tallies.served.items():
         name = f"{in_flight} in flight"
         yield Figure.of(subject, name, "frames/s", tally.frames_per_second, limit)
@@ -128,6 +128,6 @@ def speed_figures(subject: str, tallies: Tallies) -> Iterator[Figure]:
 
 def memory_figures(subject: str, memory: Sequence[tuple[int, int]], frames: int) -> Iterator[Figure]:
     """Yield how much each side held after the rounds, and by how much that grew from first to last."""
-    for process, rss in zip(("API process", "worker"), zip(*memory, strict=True), strict=True):
-        yield Figure.of(subject, f"{process}: resident", "bytes", rss)
-        yield Figure(subject, f"{process}: growth, {frames} frames", "bytes", float(rss[-1] - rss[0]))
+    for process, rss in zip(("API", "worker"), zip(*memory, strict=True), strict=True):
+        yield Figure.of(subject, f"{process} resident", "bytes", rss)
+        yield Figure(subject, f"{process} growth, {frames} frames", "bytes", float(rss[-1] - rss[0]))
