@@ -1,0 +1,201 @@
+"""The command line as a user meets it: exit status, one clear line, nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from films import dim_frame, make_film
+
+import service.app
+from service.cli import run
+from service.codec import encode_png
+from service.doctor import as_text
+from service.settings import Settings
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _restore_sigterm() -> Any:
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> Path:
+    path = tmp_path / "photo.png"
+    path.write_bytes(encode_png(dim_frame(0)))
+    return path
+
+
+def test_help_lists_every_command(capsys: Capture) -> None:
+    for arguments in ([], ["--help"]):
+        assert run(arguments) == 0
+        out = capsys.readouterr().out
+        assert all(name in out for name in ("serve", "enhance", "features", "doctor", "bench"))
+
+
+@pytest.mark.parametrize("command", ["serve", "enhance", "features", "doctor", "bench"])
+def test_every_command_has_help(command: str, capsys: Capture) -> None:
+    assert run([command, "--help"]) == 0
+    assert f"lumaflow {command}" in capsys.readouterr().out
+
+
+def test_version_is_the_installed_one(capsys: Capture) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"lumaflow {version('lumaflow')}\n"
+
+
+def test_help_loads_no_decoder_and_no_compiler() -> None:
+    code = (
+        "import sys; from service.cli import run; run(['--help']);"
+        "sys.exit(bool({'cv2', 'av', 'numba', 'fastapi'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0
+
+
+def test_enhance_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert run(["enhance", str(photo), str(tmp_path / "out.png"), "--device", "cpu"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith(f"{tmp_path / 'out.png'}: 96x64, 1 frame in ")
+    assert said.err == ""
+
+
+def test_enhance_a_video_with_features(tmp_path: Path, capsys: Capture) -> None:
+    film = make_film(tmp_path / "in.mp4", frames=3)
+    arguments = ["enhance", str(film), str(tmp_path / "out.mp4"), "--features", str(tmp_path / "out.npz")]
+    assert run([*arguments, "--mode", "equalize", "--color", "luma", "--side-by-side"]) == 0
+    assert "3 frames" in capsys.readouterr().out
+    with np.load(tmp_path / "out.npz") as npz:
+        assert "hog/000002" in npz.files
+
+
+def test_enhance_a_folder_with_a_broken_file_is_a_failure(
+    photo: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8")
+    assert run(["enhance", str(tmp_path), str(tmp_path / "out")]) == 1
+    said = capsys.readouterr()
+    assert said.out.startswith("1 enhanced, 1 failed, 0 not media")
+    assert said.err.startswith("lumaflow: ")
+    assert said.err.count("broken.jpg") == 1
+
+
+def test_features_of_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert run(["features", str(photo), "-o", str(tmp_path / "out.npz")]) == 0
+    assert "features of 1 frame, on cpu" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "what"),
+    [
+        (["enhance"], 2, "INPUT"),
+        (["nonsense"], 2, "nonsense"),
+        (["enhance", "missing.mp4", "out.mp4"], 2, "missing.mp4 does not exist"),
+        (["enhance", "photo.png", "photo.png", "--force"], 2, "input itself"),
+        (["enhance", "photo.png", "there.png"], 2, "--force"),
+        (["enhance", "photo.png", "no/where.png"], 2, "does not exist"),
+        (["enhance", "photo.png", "out.gif"], 2, ".jpg or .png"),
+        (["enhance", "photo.png", "out.png", "--tiles", "8"], 2, "COLUMNSxROWS"),
+        (["enhance", "photo.png", "out.png", "--tiles", "99x1"], 2, "from 1 to 64"),
+        (["enhance", "photo.png", "out.png", "--clip-limit", "-1"], 2, "clip_limit"),
+        (["enhance", "photo.png", "out.png", "--mode", "magic"], 2, "magic"),
+        (["enhance", "photo.png", "out.png", "--device", "tpu"], 2, "tpu"),
+        (["enhance", ".", "out", "--features", "f.npz"], 2, "--features"),
+        (["features", ".", "-o", "out.npz"], 2, "folder"),
+        (["features", "photo.png"], 2, "--output"),
+        (["serve", "--port", "99999"], 2, "port"),
+        (["enhance", "empty.mp4", "out.mp4"], 1, "empty.mp4 is empty"),
+        (["enhance", "junk.mp4", "out.mp4"], 1, "junk.mp4"),
+    ],
+)
+def test_a_mistake_gives_one_line_and_its_status(
+    arguments: list[str],
+    status: int,
+    what: str,
+    photo: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.png").touch()
+    (tmp_path / "empty.mp4").touch()
+    (tmp_path / "junk.mp4").write_bytes(bytes(range(256)) * 9)
+    before = sorted(tmp_path.iterdir())
+    assert run(arguments) == status
+    said = capsys.readouterr()
+    assert said.err.startswith("lumaflow: ")
+    assert said.err.count("\n") == 1
+    assert what in said.err
+    assert said.out == ""
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_that_may_not_be_written_is_a_failure(
+    photo: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, data: bytes) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    assert run(["enhance", str(photo), str(tmp_path / "out.png")]) == 1
+    assert "Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, status: int) -> None:
+    film = make_film(tmp_path / "in.mp4", frames=1500)
+    command = [sys.executable, "-m", "service", "enhance", str(film), str(tmp_path / "out.mp4")]
+    running = subprocess.Popen(
+        [*command, "--features", str(tmp_path / "out.npz")], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".out.mp4.*.part")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert running.poll() is None
+    os.kill(running.pid, number)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == status
+    assert err == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["in.mp4"]
+
+
+def test_serve_builds_its_settings_from_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Settings] = []
+    monkeypatch.setattr(service.app, "serve", seen.append)
+    monkeypatch.setenv("LUMAFLOW_PORT", "8123")
+    assert run(["serve", "--host", "127.0.0.2", "--demo"]) == 0
+    assert run(["serve", "--port", "9000", "--device", "cpu"]) == 0
+    assert (seen[0].host, seen[0].port, seen[0].demo, seen[0].device) == ("127.0.0.2", 8123, True, "auto")
+    assert (seen[1].port, seen[1].demo, seen[1].device) == (9000, False, "cpu")
+
+
+def test_doctor_says_which_device_and_why(capsys: Capture) -> None:
+    assert run(["doctor", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["device"]["auto picks"] in facts["device"]["available"]
+    assert facts["device"]["because"]
+    assert "libx264" in facts["video"]["encodes"]
+    assert "h264" in facts["video"]["decodes"]
+    assert int(facts["machine"]["cores"]) >= 1
+    assert facts["packages"]["lumaflow"] == version("lumaflow")
+
+
+def test_doctor_prints_every_fact_for_a_person(capsys: Capture) -> None:
+    assert run(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert all(
+        f"\n{section}\n" in f"\n{out}" for section in ("device", "machine", "gpus", "packages", "video")
+    )
+    assert as_text({"device": {"a": "1", "long": "2"}, "gpus": {}}) == "device\n  a     1\n  long  2\n\ngpus"
