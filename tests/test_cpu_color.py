@@ -2,6 +2,7 @@
 
 import cv2
 import numpy as np
+import opencv
 import oracle
 import pytest
 from one import enhance
@@ -20,7 +21,7 @@ def options(mode, color):
 @pytest.mark.parametrize("mode", MODES)
 def test_value_scales_the_channels_by_the_mapped_value(rng, mode):
     for pixels in colored(rng):
-        mapped = mapped_by_opencv(oracle.value(pixels), mode)
+        mapped = opencv.mapped(oracle.value(pixels), mode)
         result = enhance("cpu", pixels, options(mode, ColorMode.VALUE))
         np.testing.assert_array_equal(result.frame.pixels, oracle.recolor_value(pixels, mapped))
         np.testing.assert_array_equal(result.bins, oracle.histogram(oracle.value(pixels)))
@@ -30,15 +31,9 @@ def test_value_scales_the_channels_by_the_mapped_value(rng, mode):
 def test_luma_is_exchanged_in_opencvs_ycrcb(rng, mode):
     for pixels in colored(rng):
         expected = cv2.cvtColor(pixels, cv2.COLOR_BGR2YCrCb)
-        expected[..., 0] = mapped_by_opencv(np.ascontiguousarray(expected[..., 0]), mode)
+        expected[..., 0] = opencv.mapped(np.ascontiguousarray(expected[..., 0]), mode)
         result = enhance("cpu", pixels, options(mode, ColorMode.LUMA))
         np.testing.assert_array_equal(result.frame.pixels, cv2.cvtColor(expected, cv2.COLOR_YCrCb2BGR))
-
-
-def mapped_by_opencv(plane, mode):
-    if mode is Mode.EQUALIZE:
-        return cv2.equalizeHist(plane)
-    return cv2.createCLAHE(2.0, (8, 8)).apply(plane)
 
 
 def test_every_channel_under_every_value_and_every_lut_entry_is_rounded_exactly():

@@ -2,11 +2,11 @@
 
 import cv2
 import numpy as np
+import opencv
 import oracle
 import pytest
 from one import enhance
 from pictures import pictures
-from test_oracle import opencv_hog
 
 from pipeline import Equalization, Hog, HogLayout, Mode, Options
 
@@ -19,12 +19,12 @@ def test_blocks_are_opencvs(rng):
         blocks = enhance("cpu", luma, BLOCKS).hog
         assert np.isfinite(blocks).all()
         if min(luma.shape) >= 16:
-            np.testing.assert_allclose(blocks, opencv_hog(luma), rtol=0, atol=2e-6)
+            np.testing.assert_allclose(blocks, opencv.hog_field(luma), rtol=0, atol=2e-6)
 
 
 def test_a_large_field_has_no_seams(rng):
     luma = rng.integers(0, 256, (723, 515), dtype=np.uint8)
-    np.testing.assert_allclose(enhance("cpu", luma, BLOCKS).hog, opencv_hog(luma), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(enhance("cpu", luma, BLOCKS).hog, opencv.hog_field(luma), rtol=0, atol=2e-6)
 
 
 def test_cells_are_the_oracles(rng):
@@ -54,7 +54,7 @@ def test_the_strongest_gradients_stay_finite():
     board = (np.indices((64, 64)).sum(axis=0) // 2 % 2 * 255).astype(np.uint8)
     blocks = enhance("cpu", board, BLOCKS).hog
     assert np.isfinite(blocks).all()
-    np.testing.assert_allclose(blocks, opencv_hog(board), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(blocks, opencv.hog_field(board), rtol=0, atol=2e-6)
 
 
 def test_a_constant_frame_has_no_gradient():

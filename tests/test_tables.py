@@ -1,0 +1,66 @@
+"""The constant tables, each against another way to say the same."""
+
+import numpy as np
+import oracle
+import pytest
+from pictures import SIZES
+
+from pipeline import Geometry, HogLayout, LbpMapping, PixelFormat
+from pipeline.tables import blend, clip_limit, hog_gamma, hog_shape, hog_weights, lbp_shape, tile_grid
+
+
+@pytest.mark.parametrize("tiles", [(8, 8), (1, 1), (3, 5), (64, 2)])
+@pytest.mark.parametrize("size", SIZES)
+def test_padding_goes_right_and_down_and_mirrors(size, tiles):
+    height, width = size
+    grid = tile_grid(width, height, tiles)
+    np.testing.assert_array_equal(grid.source_x, oracle.reflected(grid.columns * grid.tile_width, width))
+    np.testing.assert_array_equal(grid.source_y, oracle.reflected(grid.rows * grid.tile_height, height))
+    assert grid.tile_pixels == oracle.tile_histograms(np.zeros(size, np.uint8), tiles)[0, 0].sum()
+
+
+def test_one_axis_that_does_not_divide_pads_both():
+    grid = tile_grid(64, 61, (8, 8))
+    assert (grid.tile_width, grid.tile_height) == (9, 8)
+    assert (tile_grid(64, 64, (8, 8)).tile_width, tile_grid(65, 64, (8, 8)).tile_height) == (8, 9)
+
+
+@pytest.mark.parametrize(
+    ("size", "tile", "tiles"), [(1, 1, 8), (97, 13, 8), (64, 8, 8), (5, 1, 64), (31, 31, 1)]
+)
+def test_between_two_edges_lie_the_pixels_of_the_same_two_tiles(size, tile, tiles):
+    table = blend(size, tile, tiles)
+    first, second, weight = oracle.neighbours(size, tile, tiles)
+    np.testing.assert_array_equal(table.first, first)
+    np.testing.assert_array_equal(table.second, second)
+    np.testing.assert_array_equal(table.weight, weight)
+    assert (table.edges[0], table.edges[-1]) == (0, size)
+    for k in range(tiles + 1):
+        span = slice(table.edges[k], table.edges[k + 1])
+        assert (table.first[span] == max(k - 1, 0)).all()
+        assert (table.second[span] == min(k, tiles - 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("relative", "tile_pixels", "limit"), [(0.0, 9000, 0), (2.0, 32400, 253), (0.5, 64, 1), (40.0, 64, 10)]
+)
+def test_clip_limit_is_a_whole_count_and_at_least_one(relative, tile_pixels, limit):
+    assert clip_limit(relative, tile_pixels) == limit
+
+
+def test_hog_weights_multiply_out_to_those_of_a_block():
+    axis = hog_weights().reshape(2, 2, 8).transpose(1, 0, 2).reshape(2, 16)
+    product = axis[None, :, :, None] * axis[:, None, None, :]
+    np.testing.assert_allclose(product, oracle.hog_weights(), rtol=1e-6)
+
+
+def test_gamma_is_the_square_root():
+    assert hog_gamma()[[0, 1, 4, 225]].tolist() == [0.0, 1.0, 2.0, 15.0]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_shapes_are_those_of_the_oracle(size):
+    geometry, luma = Geometry(size[1], size[0], PixelFormat.GRAY8), np.zeros(size, np.uint8)
+    assert hog_shape(geometry, HogLayout.OPENCV) == oracle.hog_blocks(luma).shape
+    assert hog_shape(geometry, HogLayout.COMPACT) == oracle.hog_cells(luma).shape
+    assert lbp_shape(geometry, LbpMapping.UNIFORM) == oracle.lbp_cells(luma, 59).shape
