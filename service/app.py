@@ -19,6 +19,7 @@ from service import errors
 from service.api import docs, frames, health, openapi, page, problems, sources, views
 from service.api.headers import SafeHeaders
 from service.api.house import House
+from service.api.limit import JsonLimit
 from service.engine import Engine
 from service.ingest.feeder import Feeder
 from service.log import configure
@@ -136,6 +137,7 @@ def create_app(settings: Settings, on_failure: Callable[[], None] = lambda: None
     )
     problems.install(app, STATUS)
     openapi.install(app)
+    app.add_middleware(JsonLimit)
     app.add_middleware(SafeHeaders)
     for module in (frames, sources, views, health, docs, page):
         app.include_router(module.router)

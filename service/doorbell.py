@@ -7,6 +7,7 @@ length. One message is one packet of JSON, so that either side can be read in a 
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -152,6 +153,12 @@ def unpack(packet: bytes) -> Message:
 def pair() -> tuple[socket.socket, socket.socket]:
     """Both ends of a new doorbell."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def ring(doorbell: socket.socket, message: Message) -> None:
+    """Send a message; one that nobody is there to read is lost, and `messages` then ends."""
+    with suppress(ConnectionError):
+        doorbell.send(pack(message))
 
 
 def messages(doorbell: socket.socket) -> Iterator[Message]:

@@ -132,6 +132,7 @@ class Engine:
         self._heard = time.monotonic()
         if isinstance(message, Hello):
             self.device = message.device
+            self._metrics.worker_started(message.device)
             log.info("worker started", device=message.device, why=message.reason, pid=self.pid)
         elif isinstance(message, Reply) and message.id in self._calls:
             self._settle(self._calls.pop(message.id), message)

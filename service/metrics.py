@@ -1,5 +1,6 @@
 """All metrics of the service: one registry, in the API process; workers send numbers only."""
 
+import shutil
 from importlib.metadata import version
 
 from prometheus_client import (
@@ -37,6 +38,8 @@ LOSSES: dict[type[Exception], tuple[str, str]] = {
     WorkerStuckError: ("error", "stuck"),
 }
 """Outcome and reason, as labels, of a frame that met one of these errors."""
+RESTARTS = ("start", "stuck", "signal", "exit")
+"""Why a worker is started anew: never became ready, was killed as stuck, died by a signal, or exited."""
 MAX_SOURCE_LABELS = 256
 OTHER = "other"
 
@@ -77,6 +80,8 @@ class Metrics:
         self.source_up = gauge("source_up", "1 while a source sends frames.", ["source"])
         self.queue_depth = gauge("queue_depth", "Frames of a source inside the service.", ["source"])
         self.slots_in_use = gauge("slots_in_use", "Slots handed out.", ["device"])
+        self.slots = gauge("slots", "Slots there are; frames leave two of them to views.", ["device"])
+        self.disk_free = gauge("disk_free_bytes", "Free space of the working directory.", [])
         self.worker_restarts = counter("worker_restarts_total", "Restarts of a worker.", ["device", "reason"])
         gauge("build_info", "Always 1; the version is a label.", ["version"]).labels(version("lumaflow")).set(
             1
@@ -99,6 +104,18 @@ class Metrics:
         self.frame_seconds.labels(reply.device).observe(reply.frame_seconds)
         for stage, seconds in reply.stage_seconds.items():
             self.stage_seconds.labels(stage, reply.device).observe(seconds)
+
+    def worker_started(self, device: str) -> None:
+        """Begin the restart counts of a device at 0, so that the first restart is seen as an increase."""
+        for reason in RESTARTS:
+            self.worker_restarts.labels(device, reason)
+
+    def observe(self, device: str, slots_in_use: int, slots: int) -> None:
+        """Bring the states of the ring and of the disk up to date; no device yet means no worker yet."""
+        self.disk_free.set(shutil.disk_usage(".").free)
+        if device:
+            self.slots_in_use.labels(device).set(slots_in_use)
+            self.slots.labels(device).set(slots)
 
     def forget(self, source: str) -> None:
         """Take the states of a source that is no more out of the exposition; its counts stay."""

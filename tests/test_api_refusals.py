@@ -144,6 +144,13 @@ def test_broken_json_is_a_422(client: httpx.Client) -> None:
     check_problem(client.put("/v1/sources/json", content=b"{", headers=headers), 422, "JSON")
 
 
+def test_a_long_json_body_is_a_413(client: httpx.Client) -> None:
+    body = b'{"options": {"mode": "' + bytes(100_000) + b'"}}'
+    for content in (body, iter([body])):
+        answer = client.put("/v1/sources/json", content=content, headers={"Content-Type": "application/json"})
+        check_problem(answer, 413, "65536 bytes of JSON")
+
+
 def test_every_corrupt_file_is_refused_or_decoded_and_the_worker_lives(
     service: RunningService, shared_data: Path
 ) -> None:
@@ -251,7 +258,9 @@ def test_viewers_are_bounded_and_one_that_leaves_makes_room(small: RunningServic
     small.client.post("/v1/sources/watched/frames", content=jpeg(), headers=headers)
     with small.client.stream("GET", live) as viewer:
         next(viewer.iter_raw())
-        check_problem(small.client.get(live), 429, "1 viewers are watching")
+        with small.client.stream("GET", live) as second:
+            assert second.status_code == 429
+            assert b"1 viewers are watching" in second.read()
     end = time.monotonic() + 20
     while True:
         small.client.post("/v1/sources/watched/frames", content=jpeg(), headers=headers)

@@ -36,5 +36,5 @@ async def readyz(home: Home) -> Health:
 async def metrics(home: Home) -> Response:
     """All metrics, for Prometheus."""
     home.sources.observe()
-    home.metrics.slots_in_use.labels(home.engine.device or home.settings.device).set(home.ring.in_use)
+    home.metrics.observe(home.engine.device, home.ring.in_use, home.ring.memory.slots)
     return Response(home.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -17,7 +17,7 @@ async def list_sources(home: Home) -> SourceList:
 
 @router.put(
     "/{source}",
-    responses={201: {"description": "Made", "model": SourceState}, **problems(422, 429)},
+    responses={201: {"description": "Made", "model": SourceState}, **problems(413, 422, 429)},
 )
 async def put_source(home: Home, source: SourceId, body: SourcePut, response: Response) -> SourceState:
     """Make a source, or set one anew; it stays until it is deleted."""
@@ -33,7 +33,7 @@ async def get_source(home: Home, source: SourceId) -> SourceState:
     return SourceState.of(home.sources.get(source), home.engine.device)
 
 
-@router.patch("/{source}", responses=problems(404, 422))
+@router.patch("/{source}", responses=problems(404, 413, 422))
 async def patch_source(home: Home, source: SourceId, body: SourcePatch) -> SourceState:
     """Change the options that are given; the next frame then uses its own mapping."""
     found = home.sources.get(source)

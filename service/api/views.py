@@ -42,13 +42,15 @@ async def live(home: Home, source: SourceId, view: View = View.ENHANCED) -> Stre
 
 async def parts(watched: AsyncIterator[Picture]) -> AsyncIterator[bytes]:
     """The body of a live answer. A boundary follows each picture at once: browsers show it only then."""
-    yield f"--{BOUNDARY}\r\n".encode()
+    border = f"--{BOUNDARY}\r\n"
+    start = border
     async for picture in watched:
         head = (
-            f"Content-Type: image/jpeg\r\nContent-Length: {len(picture.jpeg)}\r\n"
+            f"{start}Content-Type: image/jpeg\r\nContent-Length: {len(picture.jpeg)}\r\n"
             f"X-Lumaflow-Frame: {picture.sequence}\r\n\r\n"
         )
-        yield head.encode() + picture.jpeg + f"\r\n--{BOUNDARY}\r\n".encode()
+        yield head.encode() + picture.jpeg + f"\r\n{border}".encode()
+        start = ""
 
 
 @router.get("/features.npz", responses=answers(Media.NPZ), response_class=Response)

@@ -5,12 +5,11 @@ import signal
 import socket
 import sys
 import time
-from contextlib import suppress
 from itertools import count
 
 import numpy as np
 
-from service.doorbell import Captured, Grant, Size, messages, pack
+from service.doorbell import Captured, Grant, Size, messages, ring
 from service.ingest.scene import FRAMES_PER_SECOND, Scene
 from service.slots import SlotMemory
 
@@ -35,8 +34,7 @@ def main(arguments: list[str]) -> None:
         memory.check(grant.slot, grant.generation)
         buffer = np.frombuffer(memory.buffer(grant.slot, "frame", picture.nbytes), np.uint8)
         np.copyto(buffer, picture.reshape(-1))
-        with suppress(ConnectionError):  # nobody is there any more: no further grant will come
-            doorbell.send(pack(Captured(grant.slot, grant.generation, SIZE)))
+        ring(doorbell, Captured(grant.slot, grant.generation, SIZE))
 
 
 def wait_until(due: float) -> float:

@@ -7,7 +7,7 @@ import sys
 
 from pipeline.backend import choose_device
 from pipeline.errors import DeviceError
-from service.doorbell import Hello, Reply, pack
+from service.doorbell import Hello, Reply, ring
 from service.slots import SlotMemory
 from service.worker.worker import Limits, Worker
 
@@ -22,9 +22,9 @@ def main(arguments: list[str]) -> None:
     try:
         choice = choose_device(limits.device)
     except DeviceError as error:
-        doorbell.send(pack(Reply(0, type(error).__name__, str(error))))
+        ring(doorbell, Reply(0, type(error).__name__, str(error)))
         raise SystemExit(1) from error
-    doorbell.send(pack(Hello(choice.device, choice.reason)))
+    ring(doorbell, Hello(choice.device, choice.reason))
     Worker(doorbell, memory, limits, choice.device).run()
 
 

@@ -17,7 +17,7 @@ from typing import NoReturn
 from pipeline.errors import DeviceLostError, LumaflowError
 from pipeline.frame import Geometry, PixelFormat
 from service.codec import decode
-from service.doorbell import Job, Media, Op, Reply, messages, pack
+from service.doorbell import Job, Media, Op, Reply, messages, ring
 from service.errors import GeometryConflictError, UnsupportedMediaError
 from service.header import read_header
 from service.slots import SlotMemory
@@ -146,4 +146,4 @@ class Worker:
                 os._exit(DEVICE_LOST_STATUS)
 
     def _reply(self, reply: Reply) -> None:
-        self._doorbell.send(pack(reply))
+        ring(self._doorbell, reply)
