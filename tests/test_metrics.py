@@ -5,9 +5,11 @@ import re
 import pytest
 from prometheus_client import CollectorRegistry
 
+from pipeline.frame import LutKind
+from pipeline.stage import Stage
 from service.doorbell import Reply
 from service.errors import BadFrameError, BusyError, WorkerStuckError
-from service.metrics import MAX_SOURCE_LABELS, Metrics
+from service.metrics import LOSSES, MAX_SOURCE_LABELS, RESTARTS, Metrics
 
 REPLY = Reply(1, device="cpu", lut="own", stage_seconds={"lut": 3e-5, "apply": 0.004}, frame_seconds=0.006)
 
@@ -94,3 +96,36 @@ def test_the_states_of_a_deleted_source_go_and_its_counts_stay(metrics: Metrics)
 def test_no_created_series_double_the_exposition(metrics: Metrics) -> None:
     metrics.enhanced("gate", REPLY, 0.05)
     assert "_created" not in metrics.exposition().decode()
+
+
+def test_restarts_count_from_zero_so_that_the_first_is_an_increase(metrics: Metrics) -> None:
+    metrics.worker_started("cpu")
+    text = metrics.exposition().decode()
+    for reason in RESTARTS:
+        assert f'lumaflow_worker_restarts_total{{device="cpu",reason="{reason}"}} 0.0' in text
+
+
+def test_states_tell_how_full_ring_and_disk_are(metrics: Metrics) -> None:
+    metrics.observe("cuda:0", 3, 8)
+    text = metrics.exposition().decode()
+    assert 'lumaflow_slots_in_use{device="cuda:0"} 3.0' in text
+    assert 'lumaflow_slots{device="cuda:0"} 8.0' in text
+    assert float(re.findall(r"^lumaflow_disk_free_bytes (\S+)", text, re.M)[0]) > 0
+
+
+def test_before_a_worker_there_is_no_device_to_tell_of(metrics: Metrics) -> None:
+    metrics.observe("", 0, 8)
+    assert "lumaflow_slots_in_use{" not in metrics.exposition().decode()
+
+
+def test_a_scrape_of_64_sources_that_met_everything_is_under_200_kb(metrics: Metrics) -> None:
+    stages = dict.fromkeys((str(stage) for stage in Stage), 1e-3)
+    for number in range(64):
+        source = f"{number:02d}-entrance-left"
+        for kind in LutKind:
+            metrics.enhanced(source, Reply(1, device="cuda:0", lut=kind, stage_seconds=stages), 0.05)
+        for error in LOSSES:
+            metrics.lost(source, error())
+        metrics.source_up.labels(source).set(1)
+        metrics.queue_depth.labels(source).set(1)
+    assert len(metrics.exposition()) < 200_000
