@@ -10,6 +10,7 @@ import typer
 
 from pipeline.errors import DeviceError, LumaflowError, OptionError
 from pipeline.options import ColorMode, Equalization, Mode, Options
+from service.ingest.commands import config_app
 
 OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
@@ -18,6 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Enhance live video: an HTTP service, and the same for files.",
 )
+app.add_typer(config_app, name="config")
 
 
 def main() -> NoReturn:

@@ -1,0 +1,127 @@
+"""Reading a configuration file: every mistake with its line, all of them at once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipeline.errors import OptionError
+from service.ingest import document
+from service.ingest.address import Policy, check_url, expand, has_variable
+from service.ingest.config import Config, names_at
+from service.ingest.document import Document
+from service.ingest.errors import ConfigError, UrlError
+from service.ingest.redact import redact_urls
+
+URL_KEYS = ("url", "publish")
+"""Keys whose values may hold ${NAME}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration that can be used, the folder it is in, and what it lets be opened."""
+
+    config: Config
+    folder: Path
+    policy: Policy
+
+
+def load(path: Path, environment: Mapping[str, str]) -> Loaded:
+    """The configuration in a file. Raises ConfigError with a line of text for each mistake."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(f"{path} cannot be read: {why}") from None
+    try:
+        return parse(text, path.resolve().parent, environment)
+    except ConfigError as error:
+        lines = "\n".join(f"{path}: {line}" for line in str(error).splitlines())
+        raise ConfigError(lines) from None
+
+
+def parse(text: str, folder: Path, environment: Mapping[str, str]) -> Loaded:
+    """The configuration in `text`, whose relative paths begin at `folder`. Raises ConfigError."""
+    source = document.read(text)
+    mistakes: list[tuple[int, str]] = []
+    data = _expanded(source.data, (), source, environment, mistakes)
+    if data is None:
+        data = {}
+    mistakes += [(source.line(place), text) for place, text in _check_urls(data, folder)]
+    try:
+        config = Config.model_validate(data)
+    except ValidationError as error:
+        mistakes += [(source.line(_path(one)), _sentence(one)) for one in error.errors()]
+    else:
+        mistakes += [(source.line(place), text) for place, text in _check_options(config)]
+        if not mistakes:
+            return Loaded(config, folder, config.policy(folder))
+    raise ConfigError("\n".join(f"line {line}: {redact_urls(text)}" for line, text in sorted(set(mistakes))))
+
+
+def _expanded(
+    value: Any,
+    path: document.Path,
+    source: Document,
+    environment: Mapping[str, str],
+    mistakes: list[tuple[int, str]],
+) -> Any:
+    """`value` with variables replaced where they may stand; elsewhere they are a mistake."""
+    if isinstance(value, dict):
+        return {k: _expanded(v, (*path, k), source, environment, mistakes) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_expanded(v, (*path, i), source, environment, mistakes) for i, v in enumerate(value)]
+    if isinstance(value, str) and has_variable(value):
+        try:
+            if path[-1] not in URL_KEYS:
+                raise UrlError(f"{_dotted(path)}: ${{...}} stands in URLs only; write the value")
+            return expand(value, environment)
+        except UrlError as error:
+            mistakes.append((source.line(path), str(error)))
+    return value
+
+
+def _check_urls(data: Any, folder: Path) -> Iterator[tuple[document.Path, str]]:
+    """URLs that may not be opened, told also when the rest is full of mistakes."""
+    try:
+        given = {key: data[key] for key in ("networks", "files") if key in data}
+        policy = Config.model_validate(given).policy(folder)
+        urls = {name: camera["url"] for name, camera in data["sources"].items() if "url" in camera}
+    except (AttributeError, KeyError, TypeError, ValidationError):
+        return
+    for name, url in urls.items():
+        try:
+            if isinstance(url, str) and not has_variable(url):
+                check_url(url, policy)
+        except UrlError as error:
+            yield ("sources", name, "url"), f"sources.{name}.url: {error}"
+
+
+def _check_options(config: Config) -> Iterator[tuple[document.Path, str]]:
+    """Options that do not go together, though each is right."""
+    for name, camera in config.sources.items():
+        try:
+            camera.options(config.defaults).to_pipeline()
+        except (OptionError, ValidationError) as error:
+            yield ("sources", name), f"sources.{name}: {error}"
+
+
+def _path(error: Mapping[str, Any]) -> document.Path:
+    return tuple(step for step in error["loc"] if step != "[key]")
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    path = _path(error)
+    if error["type"] != "extra_forbidden":
+        return f"{_dotted(path) or 'the file'}: {error['msg'].removeprefix('Value error, ')}"
+    known = names_at(path[:-1])
+    near = get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+    return f"{_dotted(path)}: there is no such key; {hint}"
+
+
+def _dotted(path: document.Path) -> str:
+    return ".".join(map(str, path))

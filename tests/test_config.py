@@ -1,0 +1,123 @@
+"""The configuration file: what is taken, and every mistake with its line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from service import cli
+from service.ingest.config import schema
+from service.ingest.errors import ConfigError
+from service.ingest.loading import load, parse
+from service.options import Feature
+
+GOOD = """\
+defaults: {mode: clahe, clip_limit: 3.0, tiles: 4x4}
+networks: [192.0.2.0/24]
+sources:
+  gate:
+    url: rtsp://${GATE_USER}:${GATE_PASSWORD}@192.0.2.10/stream1
+    clip_limit: 2.5
+    outputs:
+      - record: {path: recordings/gate, segment_seconds: 300, keep_days: 7, keep_free_gb: 5}
+      - publish: rtsp://127.0.0.1:8554/gate-enhanced
+      - descriptors: {path: described, features: [lbp]}
+"""
+VARIABLES = {"GATE_USER": "an operator", "GATE_PASSWORD": "p@ss/w:rd"}
+
+
+def mistakes(text: str, **environment: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse(text, Path("/nowhere"), environment)
+    return str(caught.value)
+
+
+def test_a_good_file_is_read_with_variables_encoded_and_defaults_under_own_options() -> None:
+    loaded = parse(GOOD, Path("/nowhere"), VARIABLES)
+    gate = loaded.config.sources["gate"]
+    assert gate.url == "rtsp://an%20operator:p%40ss%2Fw%3Ard@192.0.2.10/stream1"
+    assert [output.kind for output in gate.outputs] == ["record", "publish", "descriptors"]
+    assert gate.outputs[1].publish
+    assert gate.outputs[1].publish.url == "rtsp://127.0.0.1:8554/gate-enhanced"
+    options = gate.options(loaded.config.defaults)
+    assert (options.clip_limit, options.tiles, options.features) == (2.5, "4x4", [Feature.LBP])
+    assert "p@ss" not in repr(loaded)
+    assert "p%40ss" not in repr(loaded)
+
+
+def test_an_empty_file_has_no_sources() -> None:
+    assert parse("", Path("/nowhere"), {}).config.sources == {}
+
+
+def test_every_mistake_is_told_with_its_line() -> None:
+    text = GOOD.replace("clip_limit: 2.5", "clip_limt: 2.5").replace("keep_days", "keep_day")
+    text += "  yard:\n    url: ftp://192.0.2.11/x\n    tiles: 99x1\n"
+    assert mistakes(text, GATE_USER="u").splitlines() == [
+        "line 5: ${GATE_PASSWORD} is not set in the environment; set it, or write the value",
+        "line 6: sources.gate.clip_limt: there is no such key; did you mean clip_limit?",
+        "line 8: sources.gate.outputs.0.record.keep_day: there is no such key; did you mean keep_days?",
+        "line 12: sources.yard.url: the scheme ftp came; give a URL of one of rtsp, rtsps, http, https,"
+        " file, v4l2",
+        "line 13: sources.yard.tiles: 99x1 came; give at most 64x64",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("sources: {gate: {url: 'rtsp://192.0.2.1/'}\n", "line 2: .* is not YAML"),
+        ("defaults: {}\ndefaults: {}\n", "line 2: defaults is there twice; it is also on line 1"),
+        (
+            "a: &a [x]\nb: [*a]\n",
+            "line 1: a: there is no such key; known here: defaults, files, networks, sources",
+        ),
+        ("sources:\n  'a b': {url: 'rtsp://192.0.2.1/'}\n", "line 2: sources.a b: .* match pattern"),
+        ("sources:\n  a: {url: 'rtsp://127.0.0.1/'}\n", "line 2: .*127.0.0.1 is loopback"),
+        ("networks: [192.0.2.7/24]\n", "line 1: networks: 192.0.2.7/24 has host bits set; write networks as"),
+        ("sources:\n  a:\n    url: 'file:../../etc/passwd'\n", "line 3: .*lies outside"),
+        ("sources:\n  a:\n    url: 'file:a.mp4'\n    mode: ${MODE}\n", "line 4: .*stands in URLs only"),
+        (
+            "sources:\n  a:\n    url: 'file:a'\n    outputs:\n    - {record: &p {path: a}, snapshot: *p}\n",
+            "line 5: .*2 kinds came in one output",
+        ),
+        ("sources: {a: {url: 'file:a', delivery: fast}}", "line 1: .*'live' or 'lossless'"),
+        ("[1, 2]", "line 1: the file: Input should be a valid dictionary"),
+        ("a: " + "[" * 3 + "*a" + "]" * 3, "line 1: .*undefined alias"),
+    ],
+)
+def test_a_mistake_is_a_sentence_with_a_line(text: str, told: str) -> None:
+    import re
+
+    assert re.search(told, mistakes(text)), mistakes(text)
+
+
+def test_an_alias_bomb_is_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    assert "more than 50000 values" in mistakes("\n".join(lines))
+
+
+def test_the_schema_is_closed_and_knows_every_key() -> None:
+    whole = schema()
+    assert whole["additionalProperties"] is False
+    assert set(whole["properties"]) == {"defaults", "networks", "files", "sources"}
+    assert all(
+        one.get("additionalProperties") is False for one in whole["$defs"].values() if "properties" in one
+    )
+
+
+def test_check_and_schema_are_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "cameras.yaml"
+    file.write_text("sources:\n  a: {url: 'file:a.mp4'}\n")
+    assert cli.run(["config", "check", str(file)]) == 0
+    assert "good, 1 source" in capsys.readouterr().out
+    file.write_text("sauces: {}\n")
+    assert cli.run(["config", "check", str(file)]) == 2
+    assert f"{file}: line 1: sauces: there is no such key; did you mean sources?" in capsys.readouterr().err
+    assert cli.run(["config", "schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "lumaflow configuration"
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        load(tmp_path / "none.yaml", {})
