@@ -257,10 +257,12 @@ def test_viewers_are_bounded_and_one_that_leaves_makes_room(small: RunningServic
     live = "/v1/sources/watched/live.mjpg"
     small.client.post("/v1/sources/watched/frames", content=jpeg(), headers=headers)
     with small.client.stream("GET", live) as viewer:
-        next(viewer.iter_raw())
+        pictures = viewer.iter_raw()
+        next(pictures)
         with small.client.stream("GET", live) as second:
             assert second.status_code == 429
             assert b"1 viewers are watching" in second.read()
+        pictures.close()
     end = time.monotonic() + 20
     while True:
         small.client.post("/v1/sources/watched/frames", content=jpeg(), headers=headers)

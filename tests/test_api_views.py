@@ -92,6 +92,27 @@ def test_histogram_counts_every_pixel_before_and_after(client: httpx.Client) -> 
     np.testing.assert_array_equal(mapping[raw], enhanced)
 
 
+@pytest.mark.parametrize("color", ["value", "luma"])
+def test_histogram_of_a_colour_frame_counts_what_its_mapping_acts_on(
+    client: httpx.Client, rng: np.random.Generator, color: str
+) -> None:
+    source = f"colour-{color}"
+    client.put(f"/v1/sources/{source}", json={"options": {"mode": "equalize", "color": color}})
+    pixels = rng.integers(0, 70, (HEIGHT, WIDTH, 3), np.uint8)
+    answer = client.post(
+        f"/v1/sources/{source}/frames",
+        content=pixels.tobytes(),
+        params={"format": "bgr24", "width": WIDTH, "height": HEIGHT},
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    enhanced = np.frombuffer(answer.content, np.uint8).reshape(pixels.shape)
+    counted = client.get(f"/v1/sources/{source}/histogram").json()
+    for name, picture in (("before", pixels), ("after", enhanced)):
+        ycrcb = cv2.cvtColor(picture, cv2.COLOR_BGR2YCrCb)[..., 0]
+        plane = picture.max(axis=2) if color == "value" else ycrcb
+        assert counted[name] == np.bincount(plane.ravel(), minlength=256).tolist(), name
+
+
 def test_features_are_those_that_the_source_makes(client: httpx.Client) -> None:
     client.put("/v1/sources/makes", json={"options": {"features": ["lbp", "heatmap"]}})
     send(client, "makes", frame(80))

@@ -33,7 +33,7 @@ class Shape(BaseModel):
     @property
     def frame_bytes(self) -> int:
         """Bytes of one raw frame of this shape."""
-        return self.width * self.height * self.format.channels
+        return Geometry(*self.size).frame_bytes
 
 
 class SourcePut(BaseModel):

@@ -37,7 +37,7 @@ class Canary:
 
     def _open(self) -> None:
         """Open the lanes: both formats, a global mode and CLAHE."""
-        for pixel_format in PixelFormat:
+        for pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24):
             for mode in (Mode.EQUALIZE, Mode.CLAHE):
                 options = Options(Equalization(mode), Hog(), Lbp(), heatmap=True)
                 geometry = Geometry(SIDE_PX, SIDE_PX, pixel_format)

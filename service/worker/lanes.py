@@ -36,7 +36,8 @@ class SourceLane:
     def step(self, sequence: int, pixels: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
         """Enhance one frame into `out` and keep copies of everything."""
         started = time.perf_counter()
-        self.lane.submit(Frame(pixels, self.geometry.pixel_format), out)
+        pixel_format = self.geometry.pixel_format
+        self.lane.submit(Frame(pixels, pixel_format), Frame(out, pixel_format))
         enhanced = self.lane.collect()
         seconds = time.perf_counter() - started
         self._keep({"raw": pixels, "enhanced": out, **results(enhanced)})

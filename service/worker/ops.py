@@ -51,7 +51,7 @@ class Ops:
             Op.HISTOGRAM: self._histogram,
             Op.HEATMAP: self._heatmap,
             Op.FORGET: self._forget,
-            Op.CANARY: self._sing,
+            Op.CANARY: self._prove,
         }
 
     def run(self, task: Task) -> Outcome:
@@ -120,5 +120,5 @@ class Ops:
         self._lanes.forget(task.job.source)
         return Outcome()
 
-    def _sing(self, task: Task) -> Outcome:
+    def _prove(self, task: Task) -> Outcome:
         return Outcome({"device": self._canary.run()})
