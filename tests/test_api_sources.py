@@ -98,7 +98,7 @@ def test_a_deleted_source_is_gone_with_its_mapping(client: httpx.Client) -> None
         ("PUT", {"options": {"tiles": "8"}}, "options.tiles"),
         ("PUT", {"options": {"features": ["smell"]}}, "options.features.0"),
         ("PUT", {"geometry": {"width": 0, "height": 1, "format": "gray8"}}, "geometry.width"),
-        ("PUT", {"geometry": {"width": 1, "height": 1, "format": "nv12"}}, "geometry.format"),
+        ("PUT", {"geometry": {"width": 1, "height": 1, "format": "cmyk"}}, "geometry.format"),
         ("PATCH", {"options": {"tiles": "99x99"}}, "options.tiles"),
         ("PATCH", {"options": {"hog": True}}, "options.hog"),
         ("PUT", [1], "the body"),

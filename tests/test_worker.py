@@ -143,7 +143,7 @@ def test_frames_of_one_source_keep_their_order_though_the_first_takes_longer_to_
         ({"slot": -1}, "StateError"),
         ({"geometry": (4000, 4000, "gray8")}, "TooLargeError"),
         ({"geometry": (0, 4, "gray8")}, "FrameError"),
-        ({"geometry": (4, 4, "nv12")}, "LumaflowError"),
+        ({"geometry": (4, 4, "cmyk")}, "LumaflowError"),
         ({"geometry": None}, "LumaflowError"),
         ({"options": {"mode": "loud"}}, "LumaflowError"),
         ({"media": "image/png", "length": SLOT_BYTES + 1, "geometry": None}, "TooLargeError"),
