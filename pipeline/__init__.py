@@ -10,8 +10,10 @@ from pipeline.errors import (
     OptionError,
     StateError,
 )
-from pipeline.frame import Enhanced, Frame, Geometry, HeatMap, LutKind, PixelFormat
-from pipeline.lane import Lane
+from pipeline.formats import Alignment, Color, Matrix, PixelFormat, Range
+from pipeline.frame import Enhanced, Frame, HeatMap, LutKind
+from pipeline.geometry import Geometry
+from pipeline.lane import Lane, output_geometry
 from pipeline.options import (
     ColorMode,
     Equalization,
@@ -22,11 +24,16 @@ from pipeline.options import (
     Mode,
     Neighborhood,
     Options,
+    Orientation,
+    Output,
+    Region,
 )
 from pipeline.stage import Stage
 
 __all__ = [
+    "Alignment",
     "Choice",
+    "Color",
     "ColorMode",
     "DeviceError",
     "DeviceLostError",
@@ -44,14 +51,20 @@ __all__ = [
     "LbpMapping",
     "LumaflowError",
     "LutKind",
+    "Matrix",
     "Mode",
     "Neighborhood",
     "OptionError",
     "Options",
+    "Orientation",
+    "Output",
     "PixelFormat",
+    "Range",
+    "Region",
     "Stage",
     "StateError",
     "available_devices",
     "choose_device",
     "open_lane",
+    "output_geometry",
 ]

@@ -1,87 +1,111 @@
 """What goes into a lane (Frame) and what comes out (Enhanced)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import FrameError
+from pipeline.formats import Alignment, Chroma, Color, Layout, PixelFormat
+from pipeline.geometry import MAX_SIDE_PX, Geometry
 from pipeline.stage import Stage
 
-MAX_SIDE_PX = 32768
-"""Longest side of a frame; keeps every pixel count and offset well inside 32 bits."""
+__all__ = [
+    "MAX_SIDE_PX",
+    "Enhanced",
+    "Frame",
+    "Geometry",
+    "HeatMap",
+    "LutKind",
+    "PixelFormat",
+    "Plane",
+    "check_frame_planes",
+]
+
+Plane = NDArray[Any]
+"""One plane of a frame: uint8, or uint16 above 8 bits."""
 
 
-class PixelFormat(StrEnum):
-    """How the bytes of a frame are to be read; names as in FFmpeg."""
-
-    GRAY8 = "gray8"
-    BGR24 = "bgr24"
-
-    @property
-    def channels(self) -> int:
-        """Interleaved channels of a pixel."""
-        return {"gray8": 1, "bgr24": 3}[self.value]
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """Size and format shared by all frames of a lane; width and height in pixels."""
-
-    width: int
-    height: int
-    pixel_format: PixelFormat
-
-    def __post_init__(self) -> None:
-        if not (1 <= self.width <= MAX_SIDE_PX and 1 <= self.height <= MAX_SIDE_PX):
-            raise FrameError(
-                f"a frame of {self.width}x{self.height} pixels came; each side must be 1..{MAX_SIDE_PX}"
-            )
-
-    def __str__(self) -> str:
-        return f"{self.width}x{self.height} {self.pixel_format}"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the pixel array: (H, W), or (H, W, 3) for colour."""
-        channels = self.pixel_format.channels
-        return (self.height, self.width) if channels == 1 else (self.height, self.width, channels)
-
-    @property
-    def frame_bytes(self) -> int:
-        """Bytes of one frame without padding."""
-        return self.width * self.height * self.pixel_format.channels
+UNTAGGED = Color()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One picture on its way through a lane.
+    """One picture on its way through a lane. Rows of every plane may be pitched, pixels may not.
 
-    pixels : (H, W) uint8 for gray8, (H, W, 3) uint8 for bgr24; rows may be pitched, pixels may not
+    pixels : the first plane, uint8 up to 8 bits, else uint16: (H, W) for gray and for the luma of nv12,
+        i420 and p010; (H, W, 3) for bgr24 and rgb24; (H, W, 4) for bgra32; (H, W', 2) for yuyv and uyvy,
+        W' the even width
     pts : presentation time in units of `time_base`, carried through untouched
     corrupt : the decoder doubts this frame; it is mapped, but never becomes a mapping (spec 5)
+    chroma : the other planes, for an odd width or height rounded up: (ceil(H/2), ceil(W/2), 2) Cb and Cr
+        of nv12 and p010; Cb and Cr, (ceil(H/2), ceil(W/2)) each, of i420
+    color : tags, carried through untouched
+    alignment : of gray10, gray12 and gray14
+    width : in pixels, for a yuyv or uyvy frame of odd width; else it is that of `pixels`
 
-    Raises FrameError when the array does not fit the format.
+    Raises FrameError when an array does not fit the format.
     """
 
-    pixels: NDArray[np.uint8]
+    pixels: Plane
     pixel_format: PixelFormat
     pts: int | None = None
     time_base: Fraction | None = None
     corrupt: bool = False
+    chroma: tuple[Plane, ...] = ()
+    color: Color = UNTAGGED
+    alignment: Alignment = Alignment.LSB
+    width: int | None = None
 
     def __post_init__(self) -> None:
-        check_pixels(self.pixels, self.pixel_format)
+        check_frame_planes(self)
+
+    @classmethod
+    def over(cls, memory: Any, geometry: Geometry) -> Self:
+        """A frame whose planes lie one after the other in `memory`, unpadded, as in FFmpeg's rawvideo.
+
+        memory : any buffer of `geometry.frame_bytes` bytes
+        """
+        samples = np.frombuffer(memory, geometry.dtype)
+        planes, start = [], 0
+        for shape in geometry.plane_shapes:
+            size = int(np.prod(shape))
+            planes.append(samples[start : start + size].reshape(shape))
+            start += size
+        return cls(
+            planes[0],
+            geometry.pixel_format,
+            chroma=tuple(planes[1:]),
+            color=Color(geometry.range),
+            alignment=geometry.alignment,
+            width=geometry.width,
+        )
+
+    @classmethod
+    def empty(cls, geometry: Geometry) -> Self:
+        """A frame in new memory, its pixels undefined."""
+        return cls.over(np.empty(geometry.frame_bytes, np.uint8), geometry)
 
     @property
     def geometry(self) -> Geometry:
-        """Size and format of this frame."""
+        """Size, format, range and alignment of this frame."""
         height, width = self.pixels.shape[:2]
-        return Geometry(width, height, self.pixel_format)
+        return Geometry(self.width or width, height, self.pixel_format, self.color.range, self.alignment)
+
+    @property
+    def planes(self) -> tuple[Plane, ...]:
+        """All planes, the first one first."""
+        return (self.pixels, *self.chroma)
+
+    def shown(self, enhanced: "Frame") -> "Frame":
+        """The planes of `enhanced` with this frame's time and tags."""
+        return replace(
+            enhanced, pts=self.pts, time_base=self.time_base, corrupt=self.corrupt, color=self.color
+        )
 
 
 class LutKind(StrEnum):
@@ -96,7 +120,7 @@ class LutKind(StrEnum):
 class HeatMap:
     """Contrast of each tile of the raw frame (spec 13).
 
-    deviation : (tiles_y, tiles_x) float64, population standard deviation in grey levels
+    deviation : (tiles_y, tiles_x) float64, population standard deviation in 8-bit grey levels
     distance : (tiles_y, tiles_x) int64, mean distance to the uniform CDF in 1/65536 (spec 7's w)
     """
 
@@ -108,15 +132,17 @@ class HeatMap:
 class Enhanced:
     """A lane's answer to one frame. The arrays belong to the lane: valid until its next `submit`.
 
-    frame : the enhanced picture in the format it came in, with its pts
+    frame : the enhanced picture of the lane's `output` geometry, with the time and tags it came with
     sequence : number of this frame in the lane, from 0
     lut_kind, lut_age : whose mapping was applied, and how many frames old it is
-    bins : (256,) uint32, histogram of the **raw** luma of this frame
-    lut : (rows, columns, 256) uint8, the mapping that was applied; (1, 1, 256) in the global modes
-    heatmap, hog, lbp, lbp_labels : what was asked for, else None
+    bins : (2^b,) uint32, histogram of the **raw** luma of this frame (or of its region)
+    lut : (rows, columns, 2^b) uint8, or uint16 for a deep output: the mapping that was applied;
+        (1, 1, 2^b) in the global modes
+    heatmap, hog, lbp, lbp_labels : what was asked for, else None; of the 8-bit display luma
         hog : (blocks_y, blocks_x, 36) or compact (cells_y, cells_x, 9) float32
         lbp : (ceil(H/16), ceil(W/16), labels) uint16 counts; lbp_labels : (H, W) uint8
     stage_seconds : time of every stage that ran; empty for a frame whose times were not read
+    clamped : values beyond the depth, each set to the highest level (only with `Options.clamp`)
     """
 
     frame: Frame
@@ -124,31 +150,66 @@ class Enhanced:
     lut_kind: LutKind
     lut_age: int
     bins: NDArray[np.uint32]
-    lut: NDArray[np.uint8]
+    lut: Plane
     stage_seconds: Mapping[Stage, float]
     heatmap: HeatMap | None = None
     hog: NDArray[np.float32] | None = None
     lbp: NDArray[np.uint16] | None = None
     lbp_labels: NDArray[np.uint8] | None = None
+    clamped: int = 0
 
 
-def check_pixels(pixels: NDArray[Any], pixel_format: PixelFormat) -> None:
-    """Raise FrameError unless `pixels` is a usable array of this format (rows may be pitched)."""
-    channels = pixel_format.channels
-    wanted = "(H, W) uint8" if channels == 1 else f"(H, W, {channels}) uint8"
-    if not isinstance(pixels, np.ndarray):
-        raise FrameError(f"a {type(pixels).__name__} came; {pixel_format} needs a NumPy array {wanted}")
-    came = f"an array {pixels.shape} {pixels.dtype} came; {pixel_format} needs {wanted}"
-    if pixels.dtype != np.uint8:
-        raise FrameError(f"{came}; convert the values to 8 bits first")
-    if pixels.ndim != (2 if channels == 1 else 3) or (channels > 1 and pixels.shape[2] != channels):
-        raise FrameError(came)
-    if 0 in pixels.shape:
-        raise FrameError(f"{came} with at least one pixel")
-    packed = (1,) if channels == 1 else (channels, 1)
-    if pixels.strides[1:] != packed or (
-        pixels.shape[0] > 1 and pixels.strides[0] < pixels.shape[1] * channels
-    ):
+def check_frame_planes(frame: Frame) -> None:
+    """Raise FrameError unless all planes of `frame` are usable arrays that fit its format."""
+    layout, name = frame.pixel_format.layout, str(frame.pixel_format)
+    _check_array(frame.pixels, name, layout, (None, None))
+    _check_width(frame)
+    shapes = frame.geometry.plane_shapes
+    if len(frame.planes) != len(shapes):
         raise FrameError(
-            f"{came} with packed pixels (strides {pixels.strides}); pass np.ascontiguousarray(pixels)"
+            f"{len(frame.planes)} planes came; {name} has {len(shapes)}: {', '.join(map(str, shapes))}"
         )
+    for plane, shape in zip(frame.chroma, shapes[1:], strict=True):
+        _check_array(plane, f"the chroma of {frame.geometry}", layout, shape)
+
+
+def _check_width(frame: Frame) -> None:
+    width = frame.pixels.shape[1]
+    if frame.pixel_format.layout.chroma is Chroma.WOVEN:
+        if width % 2 or (frame.width or width) not in (width - 1, width):
+            raise FrameError(
+                f"{frame.pixel_format} of width {frame.width or width} came in rows of {width} pixels;"
+                " it needs rows of whole pairs, and for an odd width also Frame(..., width=...)"
+            )
+    elif frame.width not in (None, width):
+        raise FrameError(f"a width of {frame.width} came with pixels {frame.pixels.shape}; leave it out")
+
+
+def _check_array(array: Any, name: str, layout: Layout, shape: tuple[int | None, ...]) -> None:
+    """Raise FrameError unless `array` has this shape (None: any size) and packed pixels in pitched rows."""
+    if shape == (None, None) and layout.channels > 1:
+        shape = (None, None, layout.channels)
+    wanted = f"({', '.join('HW'[axis] if size is None else str(size) for axis, size in enumerate(shape))})"
+    wanted += f" {layout.dtype}"
+    if not isinstance(array, np.ndarray):
+        raise FrameError(f"a {type(array).__name__} came; {name} needs a NumPy array {wanted}")
+    came = f"an array {array.shape} {array.dtype} came; {name} needs {wanted}"
+    if array.dtype != layout.dtype:
+        raise FrameError(f"{came}; convert the values to {layout.bits} bits first")
+    if array.ndim != len(shape) or any(
+        size is not None and size != own for size, own in zip(shape, array.shape, strict=True)
+    ):
+        raise FrameError(came)
+    if 0 in array.shape:
+        raise FrameError(f"{came} with at least one pixel")
+    if not _has_packed_pixels(array):
+        raise FrameError(
+            f"{came} with packed pixels (strides {array.strides}); pass np.ascontiguousarray(pixels)"
+        )
+
+
+def _has_packed_pixels(array: Plane) -> bool:
+    step = array.itemsize
+    packed = (step,) if array.ndim == 2 else (array.shape[2] * step, step)
+    row_bytes = array.nbytes // array.shape[0]
+    return array.strides[1:] == packed and (array.shape[0] == 1 or array.strides[0] >= row_bytes)

@@ -1,14 +1,14 @@
 """The one Protocol that every device meets, and what every lane checks."""
 
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pipeline.errors import FrameError
-from pipeline.frame import Enhanced, Frame, Geometry, check_pixels
-from pipeline.options import Options
+from pipeline.errors import FrameError, OptionError
+from pipeline.formats import Chroma, Family, PixelFormat
+from pipeline.frame import Enhanced, Frame
+from pipeline.geometry import Geometry
+from pipeline.options import Options, Orientation, Output, Region
 
 
 class Lane(Protocol):
@@ -17,27 +17,32 @@ class Lane(Protocol):
     `out[N] = M[N-1](frame[N])`: a frame is shown through the mapping of the last good frame before it;
     the first one through its own (spec 5). All memory is taken when the lane is opened.
     A lane is not thread-safe; different lanes are independent.
+
+    geometry : of the frames that come
+    output : of the enhanced frames: turned by `Options.orientation`, gray8 with `Output.DISPLAY`
     """
 
     device: str
     geometry: Geometry
+    output: Geometry
     options: Options
 
     @property
     def in_flight(self) -> int:
         """Frames submitted and not yet collected, at most `options.slots`."""
 
-    def next_input(self) -> NDArray[np.uint8]:
-        """The input buffer of the slot that the next `submit` takes: `geometry.shape` uint8.
+    def next_input(self) -> Frame:
+        """A frame in the input buffers of the slot that the next `submit` takes.
 
-        A frame born there (decode into it, then submit `Frame(buffer, ...)`) is not copied on the host.
+        A frame born there (fill its planes, then submit it or a `replace` of it) is not copied on the host.
         """
 
-    def submit(self, frame: Frame, out: NDArray[np.uint8] | None = None) -> None:
-        """Start one frame; `out`, of the frame's shape, receives the enhanced pixels.
+    def submit(self, frame: Frame, out: Frame | None = None) -> None:
+        """Start one frame; the planes of `out`, of the `output` geometry, receive the enhanced picture.
 
-        `frame.pixels` and `out` must stay untouched until the frame is collected. Without `out` the pixels
-        lie in the slot. Raises FrameError (another geometry, a bad `out`), StateError (closed, ring full).
+        The planes of both must stay untouched until the frame is collected; `out` may be `frame`. Without
+        `out` the picture lies in the slot. Raises FrameError (another geometry, a bad `out`; a value beyond
+        the depth, by the time the frame is collected), StateError (closed, ring full).
         """
 
     def collect(self) -> Enhanced:
@@ -56,7 +61,19 @@ class Lane(Protocol):
     ) -> Any: ...
 
 
-def check_frame(geometry: Geometry, frame: Frame, out: NDArray[np.uint8] | None) -> None:
+def output_geometry(geometry: Geometry, options: Options) -> Geometry:
+    """The geometry of enhanced frames. Raises OptionError when the options do not fit the frames."""
+    _check_output(geometry, options.output)
+    _check_orientation(geometry, options.orientation)
+    turned = geometry.turned(options.orientation)
+    if options.region is not None:
+        _check_region(turned, options.region, options)
+    if options.output is Output.SAME:
+        return turned
+    return replace(turned, pixel_format=PixelFormat.GRAY8)
+
+
+def check_frame(geometry: Geometry, frame: Frame, output: Geometry, out: Frame | None) -> None:
     """Raise FrameError unless a lane of `geometry` can take `frame` and write to `out`."""
     if frame.geometry != geometry:
         raise FrameError(
@@ -65,8 +82,35 @@ def check_frame(geometry: Geometry, frame: Frame, out: NDArray[np.uint8] | None)
         )
     if out is None:
         return
-    check_pixels(out, geometry.pixel_format)
-    if out.shape != geometry.shape:
-        raise FrameError(f"an out {out.shape} came; this lane writes {geometry.shape}")
-    if not out.flags.writeable:
-        raise FrameError("a read-only out came; pass an array that can be written")
+    if (out.pixel_format, out.geometry.width, out.geometry.height) != (
+        output.pixel_format,
+        output.width,
+        output.height,
+    ):
+        raise FrameError(f"an out of {out.geometry} came; this lane writes {output}")
+    if not all(plane.flags.writeable for plane in out.planes):
+        raise FrameError("a read-only out came; pass arrays that can be written")
+
+
+def _check_output(geometry: Geometry, output: Output) -> None:
+    if output is Output.DISPLAY and geometry.layout.family is not Family.GRAY:
+        raise OptionError(f"a display output of {geometry} was asked for; only gray frames have one")
+
+
+def _check_orientation(geometry: Geometry, orientation: Orientation) -> None:
+    if geometry.layout.chroma is not Chroma.WOVEN or orientation in (Orientation.NONE, Orientation.FLIP_Y):
+        return
+    if orientation.swaps_sides or geometry.width % 2:
+        raise OptionError(
+            f"{orientation} of {geometry} was asked for; its pixels share their chroma in pairs along a row:"
+            " convert the frames to nv12 or i420 first"
+        )
+
+
+def _check_region(turned: Geometry, region: Region, options: Options) -> None:
+    if region.x + region.width > turned.width or region.y + region.height > turned.height:
+        raise OptionError(f"{region} came; the frame has {turned.width}x{turned.height}")
+    if region.everywhere:
+        return
+    if turned.layout.family is Family.YUV and options.equalization.chroma_gain != 1.0:
+        raise OptionError("chroma_gain came with a region that is mapped alone; map everywhere, or leave it")

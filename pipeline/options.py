@@ -8,13 +8,16 @@ from pipeline.errors import OptionError
 MAX_TILES = 64
 """Most tiles along one axis of the CLAHE grid."""
 
+MAX_CHROMA_GAIN = 8.0
+
 
 class Mode(StrEnum):
-    """How the mapping is made from the histogram (spec 2, 3, 4)."""
+    """How the mapping is made from the histogram (spec 2, 3, 4; the percentile stretch: 8)."""
 
     EQUALIZE = "equalize"
     CLIPPED = "clipped"
     CLAHE = "clahe"
+    STRETCH = "stretch"
     IDENTITY = "identity"
 
 
@@ -23,6 +26,30 @@ class ColorMode(StrEnum):
 
     VALUE = "value"
     LUMA = "luma"
+
+
+class Output(StrEnum):
+    """The depth of the enhanced frame: that of the input, or 8 bits for a display (gray only; spec 8)."""
+
+    SAME = "same"
+    DISPLAY = "display"
+
+
+class Orientation(StrEnum):
+    """How a frame is turned before it is counted; rotations are clockwise (spec 12)."""
+
+    NONE = "none"
+    TRANSPOSE = "transpose"
+    ROTATE90 = "rotate90"
+    ROTATE180 = "rotate180"
+    ROTATE270 = "rotate270"
+    FLIP_X = "flip_x"
+    FLIP_Y = "flip_y"
+
+    @property
+    def swaps_sides(self) -> bool:
+        """Whether rows become columns."""
+        return self in (Orientation.TRANSPOSE, Orientation.ROTATE90, Orientation.ROTATE270)
 
 
 class HogLayout(StrEnum):
@@ -58,19 +85,25 @@ class Equalization:
     """The mapping: its mode, and for CLAHE the clip limit and the (columns, rows) of tiles.
 
     `clip_limit` is relative to a flat histogram, as in OpenCV; 0 means no clipping. The grid also
-    divides the heat map, in every mode.
+    divides the heat map, in every mode. `chroma_gain` multiplies the chroma of YUV frames; 1 leaves its
+    bytes as they are.
     """
 
     mode: Mode = Mode.CLAHE
     clip_limit: float = 2.0
     tiles: tuple[int, int] = (8, 8)
     color: ColorMode = ColorMode.VALUE
+    chroma_gain: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.clip_limit <= 1000.0:
             raise OptionError(f"clip_limit is {self.clip_limit}; give a number from 0 (no clipping) to 1000")
         if len(self.tiles) != 2 or not all(1 <= n <= MAX_TILES for n in self.tiles):
             raise OptionError(f"tiles is {self.tiles}; give (columns, rows), each from 1 to {MAX_TILES}")
+        if not 0.0 <= self.chroma_gain <= MAX_CHROMA_GAIN:
+            raise OptionError(
+                f"chroma_gain is {self.chroma_gain}; give a number from 0 (gray) to {MAX_CHROMA_GAIN:g}"
+            )
 
     @property
     def grid(self) -> tuple[int, int]:
@@ -95,9 +128,31 @@ class Lbp:
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """The rectangle whose histogram makes the mapping, in pixels of the turned frame.
+
+    `everywhere`: the whole frame is mapped; otherwise the pixels outside stay as they are.
+    """
+
+    x: int
+    y: int
+    width: int
+    height: int
+    everywhere: bool = True
+
+    def __post_init__(self) -> None:
+        if min(self.x, self.y) < 0 or min(self.width, self.height) < 1:
+            raise OptionError(f"{self} came; a region begins inside the frame and has at least one pixel")
+
+    def __str__(self) -> str:
+        return f"a region of {self.width}x{self.height} pixels at ({self.x}, {self.y})"
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """All a lane needs to know besides its geometry.
 
+    `clamp`: values beyond the depth of a frame are clamped and counted; otherwise its frame is refused.
     `slots` is the depth of the ring: frames that can be in flight. The last three concern CUDA only and
     never change a result: `graph` replays a captured step, `timing_every` reads the stage times of every
     k-th frame, `features_on_device` leaves HOG and LBP there as CuPy arrays.
@@ -107,6 +162,10 @@ class Options:
     hog: Hog | None = None
     lbp: Lbp | None = None
     heatmap: bool = False
+    output: Output = Output.SAME
+    orientation: Orientation = Orientation.NONE
+    region: Region | None = None
+    clamp: bool = False
     slots: int = 3
     graph: bool = True
     timing_every: int = 1

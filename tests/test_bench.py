@@ -93,7 +93,7 @@ def test_the_table_shows_seconds_as_milliseconds_and_says_when_a_goal_is_missed(
 
 
 @pytest.mark.parametrize("scene", Scene)
-@pytest.mark.parametrize("pixel_format", PixelFormat)
+@pytest.mark.parametrize("pixel_format", [PixelFormat.GRAY8, PixelFormat.BGR24])
 def test_a_made_picture_fits_its_geometry_and_comes_out_the_same_again(
     scene: Scene, pixel_format: PixelFormat
 ) -> None:

@@ -21,7 +21,6 @@ from pipeline import (
     Lbp,
     LbpMapping,
     LutKind,
-    Mode,
     Neighborhood,
     Options,
     PixelFormat,
@@ -31,7 +30,9 @@ from pipeline import (
     open_lane,
 )
 from pipeline.backend import page_lock
+from pipeline.cuda.compiler import MODES
 
+FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 HOG_TOLERANCE = 2e-6
 ALL = Options(hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
 SMALL = [(1, 1), (1, 17), (19, 1), (7, 5), (16, 16), (33, 47), (64, 48), (127, 61)]
@@ -114,7 +115,7 @@ def both(
 
 def variants() -> Iterator[tuple[PixelFormat, Equalization]]:
     """Every mode on gray and on colour in both colour modes."""
-    for mode in Mode:
+    for mode in MODES:
         yield PixelFormat.GRAY8, Equalization(mode)
         for color in ColorMode:
             yield PixelFormat.BGR24, Equalization(mode, color=color)
@@ -131,19 +132,19 @@ def test_small_frames_equal_the_cpu_lane(
         both(cuda, geometry, options, pictures)
 
 
-@pytest.mark.parametrize("pixel_format", PixelFormat)
+@pytest.mark.parametrize("pixel_format", FORMATS)
 def test_sanitized_step_equals_the_cpu_lane(
     cuda: str, rng: np.random.Generator, pixel_format: PixelFormat
 ) -> None:
     """Small enough for compute-sanitizer, which `./dev gpu` runs over this test alone."""
-    for mode, (width, height) in product(Mode, [(1, 1), (23, 17), (70, 50)]):
+    for mode, (width, height) in product(MODES, [(1, 1), (23, 17), (70, 50)]):
         geometry = Geometry(width, height, pixel_format)
         options = Options(Equalization(mode, tiles=(3, 2)), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
         both(cuda, geometry, options, [picture(rng, geometry, kind) for kind in range(3)])
 
 
 def test_300_random_frames_equal_the_cpu_lane(cuda: str, rng: np.random.Generator) -> None:
-    modes, formats = list(Mode), list(PixelFormat)
+    modes, formats = list(MODES), FORMATS
     for case in range(60):
         geometry = Geometry(*(int(side) for side in rng.integers(1, 400, 2)), formats[case % 2])
         tiles = tuple(int(count) for count in rng.integers(1, 12, 2))
@@ -154,7 +155,7 @@ def test_300_random_frames_equal_the_cpu_lane(cuda: str, rng: np.random.Generato
         both(cuda, geometry, options, [picture(rng, geometry, case + kind) for kind in range(5)])
 
 
-@pytest.mark.parametrize("pixel_format", PixelFormat)
+@pytest.mark.parametrize("pixel_format", FORMATS)
 @pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1279, 719), (4096, 2160)])
 def test_large_frames_equal_the_cpu_lane(
     cuda: str, rng: np.random.Generator, width: int, height: int, pixel_format: PixelFormat
@@ -192,7 +193,7 @@ def test_corrupt_frames_are_mapped_but_never_map_another(
 
 
 def test_1000_frames_on_8_lanes_at_once_give_the_same_bits(cuda: str, rng: np.random.Generator) -> None:
-    geometries = [Geometry(64 + 40 * n, 48 + 30 * n, list(PixelFormat)[n % 2]) for n in range(8)]
+    geometries = [Geometry(64 + 40 * n, 48 + 30 * n, FORMATS[n % 2]) for n in range(8)]
     pictures = [picture(rng, geometry, 4) for geometry in geometries]
     for geometry, pixels in zip(geometries, pictures, strict=True):
         pixels[...] = np.minimum(pixels, rng.integers(1, 256, geometry.shape))
@@ -217,13 +218,13 @@ def test_nothing_is_allocated_over_10000_frames(cuda: str, rng: np.random.Genera
 
     geometry = Geometry(640, 480, PixelFormat.GRAY8)
     with open_lane(cuda, geometry, Options(hog=Hog(), lbp=Lbp(), slots=4)) as lane:
-        lane.next_input()[:] = picture(rng, geometry, 0)
+        lane.next_input().pixels[:] = picture(rng, geometry, 0)
         pools = cupy.get_default_memory_pool(), cupy.get_default_pinned_memory_pool()
         seen = set()
         for index in range(10_000):
             if lane.in_flight == 4:
                 lane.collect()
-            lane.submit(Frame(lane.next_input(), PixelFormat.GRAY8))
+            lane.submit(lane.next_input())
             if index % 1000 == 500:
                 seen.add(
                     (cupy.cuda.runtime.memGetInfo()[0], pools[0].total_bytes(), pools[1].n_free_blocks())
@@ -254,7 +255,9 @@ def test_out_is_filled_wherever_it_lies(cuda: str, rng: np.random.Generator) -> 
         locked_in[:] = pixels
         locked_out = shared[1 << 19 :][: pixels.size].reshape(pixels.shape)
         for source, out in ((pixels, np.zeros_like(pixels)), (locked_in, locked_out), (locked_in, None)):
-            lane.submit(Frame(source, PixelFormat.BGR24), out)
+            lane.submit(
+                Frame(source, PixelFormat.BGR24), None if out is None else Frame(out, PixelFormat.BGR24)
+            )
             enhanced = lane.collect()
             assert out is None or enhanced.frame.pixels is out
             np.testing.assert_array_equal(enhanced.frame.pixels, wanted)
@@ -302,7 +305,7 @@ def test_misuse_is_refused_and_the_lane_lives_on(cuda: str, rng: np.random.Gener
     with pytest.raises(FrameError, match="64x32 gray8 came"):
         lane.submit(Frame(pixels[:32], PixelFormat.GRAY8))
     with pytest.raises(FrameError, match="an out"):
-        lane.submit(Frame(pixels, PixelFormat.GRAY8), np.zeros((2, 2), np.uint8))
+        lane.submit(Frame(pixels, PixelFormat.GRAY8), Frame(np.zeros((2, 2), np.uint8), PixelFormat.GRAY8))
     lane.submit(Frame(pixels, PixelFormat.GRAY8))
     lane.submit(Frame(pixels, PixelFormat.GRAY8))
     with pytest.raises(StateError, match="collect a frame first"):

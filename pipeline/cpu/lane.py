@@ -1,18 +1,18 @@
 """The CPU lane: the default without a GPU, and the definition of correct."""
 
 from collections import deque
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pipeline.cpu.slot import Slot
 from pipeline.cpu.step import Step
-from pipeline.errors import StateError
-from pipeline.frame import Enhanced, Frame, Geometry
-from pipeline.lane import check_frame
-from pipeline.options import Options
+from pipeline.errors import DeviceError, StateError
+from pipeline.formats import PixelFormat
+from pipeline.frame import Enhanced, Frame
+from pipeline.geometry import Geometry
+from pipeline.lane import check_frame, output_geometry
+from pipeline.options import Mode, Options, Orientation, Output
 
 
 class CpuLane:
@@ -27,7 +27,9 @@ class CpuLane:
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
         self.geometry = geometry
+        self.output = output_geometry(geometry, options)
         self.options = options
+        _check_supported(geometry, options)
         self._slots = [Slot(geometry, options) for _ in range(options.slots)]
         self._done: deque[Enhanced] = deque()
         self._sequence = 0
@@ -39,16 +41,16 @@ class CpuLane:
         """Frames submitted and not yet collected, at most `options.slots`."""
         return len(self._done)
 
-    def next_input(self) -> NDArray[np.uint8]:
-        """The input buffer of the slot that the next `submit` takes: `geometry.shape` uint8."""
+    def next_input(self) -> Frame:
+        """A frame in the input buffers of the slot that the next `submit` takes."""
         self._open_step()
         return self._next_slot().input
 
-    def submit(self, frame: Frame, out: NDArray[np.uint8] | None = None) -> None:
+    def submit(self, frame: Frame, out: Frame | None = None) -> None:
         """Enhance one frame, into `out` if given. Raises FrameError, StateError."""
         step = self._open_step()
         slot = self._next_slot()
-        check_frame(self.geometry, frame, out)
+        check_frame(self.geometry, frame, self.output, out)
         self._done.append(step.run(slot, frame, self._sequence, out))
         self._sequence += 1
 
@@ -76,8 +78,8 @@ class CpuLane:
     def _warm_up(self, step: Step) -> None:
         """Compile with a black frame, and so touch the memory of every slot."""
         for slot in self._slots:
-            slot.input[:] = 0
-            step.warm_up(slot, Frame(slot.input, self.geometry.pixel_format))
+            slot.input.pixels[:] = 0
+            step.warm_up(slot, slot.input)
 
     def _open_step(self) -> Step:
         if self._step is None:
@@ -88,3 +90,10 @@ class CpuLane:
         if self.in_flight == self.options.slots:
             raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
         return self._slots[self._sequence % self.options.slots]
+
+
+def _check_supported(geometry: Geometry, options: Options) -> None:
+    plain = replace(options, output=Output.SAME, orientation=Orientation.NONE, region=None)
+    known = geometry.pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24)
+    if not known or plain != options or options.equalization.mode is Mode.STRETCH:
+        raise DeviceError(f"{geometry} with {options} does not run on the CPU yet")

@@ -11,7 +11,7 @@ from pipeline.tables import LEVELS, hog_shape, lbp_shape
 class Slot:
     """The buffers of one frame in flight; features that were not asked for are None.
 
-    input, output : `geometry.shape` uint8
+    input, output : frames as they come and as they go
     bins : (256,) uint32
     lut : (rows, columns, 256) uint8
     heatmap, hog, lbp, lbp_labels : as in `Enhanced`
@@ -19,8 +19,8 @@ class Slot:
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
         columns, rows = options.equalization.grid
-        self.input = np.empty(geometry.shape, np.uint8)
-        self.output = np.empty(geometry.shape, np.uint8)
+        self.input = Frame.empty(geometry)
+        self.output = Frame.empty(geometry)
         self.bins = np.empty(LEVELS, np.uint32)
         self.lut = np.empty((rows, columns, LEVELS), np.uint8)
         self.heatmap = _heatmap(options.equalization.tiles) if options.heatmap else None
@@ -34,11 +34,12 @@ class Slot:
 
         Kernels are compiled for one kind of array, packed and writable; any other is copied.
         """
-        return self._packed(frame.pixels, self.input, copy=True)
+        return self._packed(frame.pixels, self.input.pixels, copy=True)
 
-    def target(self, out: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
+    def target(self, out: Frame | None) -> NDArray[np.uint8]:
         """Where the kernels write the enhanced pixels: into `out` if it is packed, else into the slot."""
-        return self.output if out is None else self._packed(out, self.output, copy=False)
+        own = self.output.pixels
+        return own if out is None else self._packed(out.pixels, own, copy=False)
 
     @staticmethod
     def _packed(pixels: NDArray[np.uint8], own: NDArray[np.uint8], *, copy: bool) -> NDArray[np.uint8]:

@@ -32,7 +32,7 @@ class Step:
         self.run(slot, frame, 0, None)
         self._mapping.reset()
 
-    def run(self, slot: Slot, frame: Frame, sequence: int, out: NDArray[np.uint8] | None) -> Enhanced:
+    def run(self, slot: Slot, frame: Frame, sequence: int, out: Frame | None) -> Enhanced:
         """Enhance one frame in `slot`, into `out` if given."""
         with on_cores(self._cores):
             clock = Clock()
@@ -85,12 +85,12 @@ class Step:
             clock.lap(Stage.LBP)
 
 
-def _give(target: NDArray[np.uint8], frame: Frame, out: NDArray[np.uint8] | None) -> Frame:
+def _give(target: NDArray[np.uint8], frame: Frame, out: Frame | None) -> Frame:
     """The enhanced frame, copied where it was asked for unless it lies there already."""
-    pixels = target if out is None else out
+    pixels = target if out is None else out.pixels
     if pixels is not target:
         np.copyto(pixels, target)
-    return Frame(pixels, frame.pixel_format, frame.pts, frame.time_base, frame.corrupt)
+    return frame.shown(Frame(pixels, frame.pixel_format))
 
 
 def _enhanced(slot: Slot, shown: Frame, sequence: int, kind: LutKind, age: int, clock: Clock) -> Enhanced:

@@ -1,6 +1,7 @@
 """The CUDA lane: uploads frame N and counts it, and meanwhile shows it through the mapping of frame N-1."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,10 +16,11 @@ from pipeline.cuda.faults import translated
 from pipeline.cuda.memory import DeviceBlock, is_pinned
 from pipeline.cuda.ring import Ring, Slot, Ticket
 from pipeline.cuda.streams import Streams
-from pipeline.errors import StateError
+from pipeline.errors import DeviceError, StateError
+from pipeline.formats import PixelFormat
 from pipeline.frame import Enhanced, Frame, Geometry, HeatMap
-from pipeline.lane import check_frame
-from pipeline.options import Options
+from pipeline.lane import check_frame, output_geometry
+from pipeline.options import Mode, Options, Orientation, Output
 from pipeline.stage import Stage
 from pipeline.succession import Succession
 
@@ -34,7 +36,9 @@ class CudaLane:
     def __init__(self, index: int, geometry: Geometry, options: Options) -> None:
         self.device = f"cuda:{index}"
         self.geometry = geometry
+        self.output = output_geometry(geometry, options)
         self.options = options
+        _check_supported(geometry, options)
         self._device = cupy.cuda.Device(index)
         with translated(f"opening a lane for {geometry}"), self._device:
             self._kernels = compile_kernels(geometry.pixel_format, options)
@@ -53,21 +57,20 @@ class CudaLane:
         """Frames submitted and not yet collected, at most `options.slots`."""
         return self._ring.submitted - self._ring.collected if self._ring else 0
 
-    def next_input(self) -> NDArray[np.uint8]:
-        """The page-locked input of the slot that the next `submit` takes: `geometry.shape` uint8."""
-        pixels: NDArray[np.uint8] = self._open_ring().next().input
-        return pixels
+    def next_input(self) -> Frame:
+        """A frame in the page-locked input of the slot that the next `submit` takes."""
+        return Frame(self._open_ring().next().input, self.geometry.pixel_format)
 
-    def submit(self, frame: Frame, out: NDArray[np.uint8] | None = None) -> None:
+    def submit(self, frame: Frame, out: Frame | None = None) -> None:
         """Enqueue one frame; nothing is waited for. Raises FrameError, StateError, DeviceError."""
         ring = self._open_ring()
         if self.in_flight == self.options.slots:
             raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
-        check_frame(self.geometry, frame, out)
+        check_frame(self.geometry, frame, self.output, out)
         with translated("enqueuing a frame"):
             self._device.use()
             slot = ring.next()
-            slot.ticket = self._ticket(ring, frame, out)
+            slot.ticket = self._ticket(ring, frame, None if out is None else out.pixels)
             self._upload(slot, slot.ticket)
             self._compute(slot, slot.ticket)
             self._download(slot, slot.ticket)
@@ -218,6 +221,13 @@ class CudaLane:
         return self._ring
 
 
+def _check_supported(geometry: Geometry, options: Options) -> None:
+    plain = replace(options, output=Output.SAME, orientation=Orientation.NONE, region=None)
+    known = geometry.pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24) and not geometry.limited
+    if not known or plain != options or options.equalization.mode is Mode.STRETCH:
+        raise DeviceError(f"{geometry} with {options} does not run on CUDA yet; open the lane on cpu")
+
+
 def _upload_tables(tables: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """The constant tables in one block of device memory."""
     block = DeviceBlock({name: (table.shape, table.dtype.type) for name, table in tables.items()})
@@ -236,7 +246,7 @@ def _outcome(slot: Slot, options: Options) -> Enhanced:
         np.copyto(ticket.out, host["enhanced"])
     frame = ticket.frame
     return Enhanced(
-        Frame(pixels, frame.pixel_format, frame.pts, frame.time_base, frame.corrupt),
+        frame.shown(Frame(pixels, frame.pixel_format)),
         ticket.sequence,
         ticket.lut_kind,
         ticket.lut_age,

@@ -53,6 +53,9 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
+RAW_FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
+
+
 @router.post("/v1/sources/{source}/frames", responses=ANSWERS, openapi_extra=BODY, response_class=Response)
 async def post_frame(
     request: Request,
@@ -96,8 +99,10 @@ def raw_geometry(
     """The geometry a raw frame's query gives. Raises BadFrameError (incomplete), TooLargeError."""
     if pixel_format is None or width is None or height is None:
         raise BadFrameError(
-            f"a raw frame came without its geometry; add ?format={'|'.join(PixelFormat)}&width=..&height=.."
+            f"a raw frame came without its geometry; add ?format={'|'.join(RAW_FORMATS)}&width=..&height=.."
         )
+    if pixel_format not in RAW_FORMATS:
+        raise BadFrameError(f"a raw frame of {pixel_format} came; send one of {', '.join(RAW_FORMATS)}")
     if width * height > max_pixels:
         raise TooLargeError(
             f"{width}x{height} = {width * height} pixels came; at most {max_pixels} are taken"

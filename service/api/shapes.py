@@ -5,7 +5,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.errors import OptionError
-from pipeline.frame import MAX_SIDE_PX, PixelFormat
+from pipeline.frame import MAX_SIDE_PX, Geometry, PixelFormat
 from service.doorbell import Reply, Size
 from service.options import Feature, OptionsPatch, SourceOptions
 from service.sources import Source
@@ -33,7 +33,7 @@ class Shape(BaseModel):
     @property
     def frame_bytes(self) -> int:
         """Bytes of one raw frame of this shape."""
-        return Geometry(*self.size).frame_bytes
+        return Geometry(self.width, self.height, self.format).frame_bytes
 
 
 class SourcePut(BaseModel):

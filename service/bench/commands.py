@@ -12,7 +12,7 @@ from pipeline.backend import choose_device
 from pipeline.frame import Geometry, PixelFormat
 from service.bench.figure import Figure
 from service.bench.host import describe_host
-from service.bench.pipeline import GEOMETRIES, measure_lane
+from service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
 from service.bench.report import Report
 from service.bench.scene import Pixels, Scene, picture, read_picture
 from service.bench.service import QUALITY, measure_service
@@ -75,7 +75,7 @@ def _geometries(size: str | None) -> Iterable[Geometry]:
     width, _, height = size.partition("x")
     if not (width.isdecimal() and height.isdecimal()):
         raise typer.BadParameter(f"{size!r} came; give WIDTHxHEIGHT, for example 1920x1080")
-    return [Geometry(int(width), int(height), pixel_format) for pixel_format in PixelFormat]
+    return [Geometry(int(width), int(height), pixel_format) for pixel_format in FORMATS]
 
 
 def _pixels(scene: Scene, image: Path | None, geometry: Geometry, seed: int = 0) -> Pixels:

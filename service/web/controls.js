@@ -6,6 +6,7 @@ const WORDS = {
   clahe: "Contrast by regions, limited: the best start for most cameras.",
   clipped: "One curve for the whole frame, its contrast limited.",
   equalize: "One curve for the whole frame, at full strength.",
+  stretch: "Levels spread in a straight line between the darkest and the brightest.",
   identity: "The frame passes unchanged.",
 };
 const SETTLE_MS = 150; // a slider in motion sends its last position, not each one
