@@ -72,6 +72,11 @@ class SlotMemory:
         start = self._head + (slot * len(BUFFERS) + BUFFERS.index(name)) * self._stride
         return self._view[start : start + length]
 
+    def pictures(self, slot: int) -> memoryview:
+        """Both pixel buffers of a slot, which lie side by side: what a GPU reads and writes."""
+        start = self._head + (slot * len(BUFFERS) + BUFFERS.index("frame")) * self._stride
+        return self._view[start : start + 2 * self._stride]
+
     def close(self) -> None:
         """Unmap the ring and close its descriptor."""
         self._generations.release()

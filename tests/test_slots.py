@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.errors import StateError
 from service.errors import BusyError, TooLargeError
-from service.slots import BUFFERS, SlotMemory, SlotRing
+from service.slots import BUFFERS, SlotMemory, SlotRing, whole_pages
 
 
 @pytest.fixture
@@ -103,3 +103,14 @@ def test_a_slot_that_does_not_exist_is_refused(ring: SlotRing, slot: int) -> Non
 def test_a_length_outside_the_buffer_is_refused(ring: SlotRing, length: int) -> None:
     with pytest.raises(TooLargeError, match="buffer holds 10000"):
         ring.memory.buffer(0, "body", length)
+
+
+def test_pictures_are_the_frame_and_enhanced_buffers_alone() -> None:
+    memory = SlotMemory.create(slots=2, slot_bytes=5000)
+    for name, value in (("body", b"b"), ("frame", b"f"), ("enhanced", b"e"), ("answer", b"a")):
+        memory.buffer(1, name, 5000)[:] = value * 5000
+    assert set(bytes(memory.pictures(1))) == {0, *b"fe"}
+    assert len(memory.pictures(1)) == 2 * whole_pages(5000)
+    memory.pictures(1)[:1] = b"x"
+    assert memory.buffer(1, "frame", 1) == b"x"
+    memory.close()

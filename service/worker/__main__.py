@@ -5,7 +5,9 @@ import signal
 import socket
 import sys
 
-from pipeline.backend import choose_device
+import numpy as np
+
+from pipeline.backend import choose_device, page_lock
 from pipeline.errors import DeviceError
 from service.doorbell import Hello, Reply, ring
 from service.slots import SlotMemory
@@ -25,6 +27,8 @@ def main(arguments: list[str]) -> None:
         ring(doorbell, Reply(0, type(error).__name__, str(error)))
         raise SystemExit(1) from error
     ring(doorbell, Hello(choice.device, choice.reason))
+    for slot in range(limits.slots):
+        page_lock(choice.device, np.frombuffer(memory.pictures(slot), np.uint8))
     Worker(doorbell, memory, limits, choice.device).run()
 
 
