@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,14 @@ class Choice:
 
     device: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that this process holds on a device, and bytes of host memory that it page-locked for it."""
+
+    device_bytes: int
+    pinned_bytes: int
 
 
 def available_devices() -> list[str]:
@@ -64,6 +73,16 @@ def open_lane(device: str, geometry: Geometry, options: Options = DEFAULT_OPTION
     from pipeline.cuda.lane import CudaLane
 
     return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options)
+
+
+def memory_held(device: str) -> Memory:
+    """What all lanes of this process hold on their GPU; on the CPU the process's own memory in use."""
+    if device == "cpu":
+        fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        return Memory(int(fields["RssAnon"].split()[0]) * 1024, 0)
+    from pipeline.cuda.memory import held
+
+    return Memory(held.device_bytes, held.pinned_bytes)
 
 
 def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:

@@ -81,7 +81,8 @@ class Reply:
     """A worker's answer to the job of the same id.
 
     `error` is the class name of what went wrong, `text` what it says. `length` counts the bytes in the
-    slot's `buffer`. The figures are those of the frame that was enhanced or shown.
+    slot's `buffer`. The figures are those of the frame that was enhanced or shown; the memory that the
+    worker holds comes with the answer to a ping.
     """
 
     id: int
@@ -96,6 +97,8 @@ class Reply:
     lut_age: int = 0
     stage_seconds: dict[str, float] = field(default_factory=dict)
     frame_seconds: float = 0.0
+    device_bytes: int = 0
+    pinned_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

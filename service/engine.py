@@ -144,6 +144,8 @@ class Engine:
         error = error_of(reply)
         if error is None and call.job.op in (Op.FRAME, Op.CANARY) and not self._stuck:
             self._proved = time.monotonic()
+        if error is None and call.job.op is Op.PING:
+            self._metrics.holds(self.device, reply)
         if call.slot is not None:
             if error is None and call.job.op is Op.FRAME:
                 self._quarantine.clear(body_of(call.job, call.slot))

@@ -12,7 +12,7 @@ from prometheus_client import (
     generate_latest,
 )
 
-from service.doorbell import Reply
+from service.doorbell import Reply, Report
 from service.errors import (
     BadFrameError,
     BusyError,
@@ -82,7 +82,18 @@ class Metrics:
         self.slots_in_use = gauge("slots_in_use", "Slots handed out.", ["device"])
         self.slots = gauge("slots", "Slots there are; frames leave two of them to views.", ["device"])
         self.disk_free = gauge("disk_free_bytes", "Free space of the working directory.", [])
+        self.device_memory = gauge(
+            "device_memory_bytes", "What lanes hold on a GPU; on the CPU what the worker holds.", ["device"]
+        )
+        self.pinned_memory = gauge("pinned_memory_bytes", "Host memory page-locked for a GPU.", ["device"])
         self.worker_restarts = counter("worker_restarts_total", "Restarts of a worker.", ["device", "reason"])
+        self.reconnects = counter(
+            "reconnects_total", "Connections to a camera that failed or were lost, by cause.", ["source", "code"]
+        )
+        self.output_up = gauge("output_up", "1 while an output of a camera works.", ["source", "output"])
+        self.config_reloads = counter(
+            "config_reloads_total", "Readings of a changed configuration, by outcome.", ["outcome"]
+        )
         gauge("build_info", "Always 1; the version is a label.", ["version"]).labels(version("lumaflow")).set(
             1
         )
@@ -110,12 +121,30 @@ class Metrics:
         for reason in RESTARTS:
             self.worker_restarts.labels(device, reason)
 
+    def holds(self, device: str, reply: Reply) -> None:
+        """Take in the memory that the worker of a device holds."""
+        self.device_memory.labels(device).set(reply.device_bytes)
+        self.pinned_memory.labels(device).set(reply.pinned_bytes)
+
     def observe(self, device: str, slots_in_use: int, slots: int) -> None:
         """Bring the states of the ring and of the disk up to date; no device yet means no worker yet."""
         self.disk_free.set(shutil.disk_usage(".").free)
         if device:
             self.slots_in_use.labels(device).set(slots_in_use)
             self.slots.labels(device).set(slots)
+
+    def camera(self, source: str, before: Report, now: Report) -> None:
+        """Count what grew between two reports of a camera's process."""
+        label = self.source(source)
+        self.frames.labels(label, "corrupt").inc(now.corrupt - before.corrupt)
+        for reason, count in now.dropped.items():
+            more = count - before.dropped.get(reason, 0)
+            self.dropped.labels(label, reason).inc(more)
+            self.frames.labels(label, "dropped").inc(more)
+        for cause, count in now.reconnects.items():
+            self.reconnects.labels(label, cause).inc(count - before.reconnects.get(cause, 0))
+        for output in now.outputs:
+            self.output_up.labels(label, output["name"]).set(output["state"] == "working")
 
     def forget(self, source: str) -> None:
         """Take the states of a source that is no more out of the exposition; its counts stay."""

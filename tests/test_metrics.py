@@ -113,6 +113,13 @@ def test_states_tell_how_full_ring_and_disk_are(metrics: Metrics) -> None:
     assert float(re.findall(r"^lumaflow_disk_free_bytes (\S+)", text, re.M)[0]) > 0
 
 
+def test_the_memory_a_worker_tells_of_is_shown(metrics: Metrics) -> None:
+    metrics.holds("cuda:0", Reply(1, device_bytes=3 << 20, pinned_bytes=1 << 20))
+    text = metrics.exposition().decode()
+    assert 'lumaflow_device_memory_bytes{device="cuda:0"} 3.145728e+06' in text
+    assert 'lumaflow_pinned_memory_bytes{device="cuda:0"} 1.048576e+06' in text
+
+
 def test_before_a_worker_there_is_no_device_to_tell_of(metrics: Metrics) -> None:
     metrics.observe("", 0, 8)
     assert "lumaflow_slots_in_use{" not in metrics.exposition().decode()

@@ -5,7 +5,9 @@ lane is closed. Two blocks of one spec are laid out alike, so one copy moves all
 others own (the service's shared slots) is page-locked here too.
 """
 
+import weakref
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -25,6 +27,23 @@ Spec = Mapping[str, tuple[tuple[int, ...], type[np.generic]]]
 """Arrays to be cut from one block: name -> (shape, dtype)."""
 
 
+@dataclass(slots=True)
+class Tally:
+    """Bytes that this process holds now, over all its lanes."""
+
+    device_bytes: int = 0
+    pinned_bytes: int = 0
+
+    def add(self, device_bytes: int = 0, pinned_bytes: int = 0) -> None:
+        """Count memory that was taken, or with a minus given back."""
+        self.device_bytes += device_bytes
+        self.pinned_bytes += pinned_bytes
+
+
+held = Tally()
+"""One for the process, since memory is: lanes come and go, and the worker tells the sum."""
+
+
 def offsets(spec: Spec) -> tuple[dict[str, int], int]:
     """Byte offset of every array of `spec` in one block, and the size of that block."""
     where, end = {}, 0
@@ -35,12 +54,21 @@ def offsets(spec: Spec) -> tuple[dict[str, int], int]:
     return where, max(end, ALIGN_BYTES)
 
 
+class DeviceMemory(cupy.cuda.Memory):  # type: ignore[misc]  # CuPy has no types
+    """Memory of the current device, counted in `held` for as long as an array lies in it."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(size_bytes)
+        held.add(device_bytes=size_bytes)
+        weakref.finalize(self, held.add, device_bytes=-size_bytes)
+
+
 class DeviceBlock:
     """Arrays of `spec` in one allocation on the current device; zeroed."""
 
     def __init__(self, spec: Spec) -> None:
         self.offsets, self.size_bytes = offsets(spec)
-        memory = cupy.cuda.Memory(self.size_bytes)
+        memory = DeviceMemory(self.size_bytes)
         self.address: int = memory.ptr
         runtime.memset(self.address, 0, self.size_bytes)
         self.arrays: dict[str, Any] = {
@@ -55,6 +83,8 @@ class PinnedBlock:
     def __init__(self, spec: Spec) -> None:
         self.offsets, self.size_bytes = offsets(spec)
         memory = cupy.cuda.PinnedMemory(self.size_bytes)
+        held.add(pinned_bytes=self.size_bytes)
+        weakref.finalize(memory, held.add, pinned_bytes=-self.size_bytes)
         self.address: int = memory.ptr
         whole = np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), np.uint8, self.size_bytes)
         whole[:] = 0
@@ -75,10 +105,13 @@ class Registration:
         self._address: int | None = memory.ctypes.data
         with translated(f"page-locking {memory.nbytes} bytes"):
             runtime.hostRegister(self._address, memory.nbytes, PORTABLE)
+        self._size_bytes = memory.nbytes
+        held.add(pinned_bytes=self._size_bytes)
 
     def close(self) -> None:
         """Unlock the memory; closing twice is harmless."""
         if self._address is not None:
             with translated("unlocking memory"):
                 runtime.hostUnregister(self._address)
+            held.add(pinned_bytes=-self._size_bytes)
             self._address = None

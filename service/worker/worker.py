@@ -11,9 +11,10 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NoReturn
 
+from pipeline.backend import memory_held
 from pipeline.errors import DeviceLostError, LumaflowError
 from pipeline.frame import Geometry, PixelFormat
 from service.codec import decode
@@ -65,7 +66,8 @@ class Worker:
     def _take(self, job: Job) -> None:
         """On the receive loop: answer a ping, line everything else up."""
         if job.op == Op.PING:
-            self._reply(Reply(job.id))
+            memory = memory_held(self._lanes.device)
+            self._reply(Reply(job.id, **asdict(memory)))
             return
         task = Task(job)
         self._order.arrive(task)

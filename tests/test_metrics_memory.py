@@ -1,0 +1,30 @@
+"""What a device's memory metric counts: all a lane takes, until it is closed."""
+
+import gc
+
+import numpy as np
+
+from pipeline.backend import memory_held, open_lane
+from pipeline.formats import PixelFormat
+from pipeline.geometry import Geometry
+
+FRAME = Geometry(1280, 720, PixelFormat.GRAY8)
+
+
+def test_a_lanes_memory_is_counted_while_it_is_open(device: str) -> None:
+    before = memory_held(device)
+    with open_lane(device, FRAME):
+        during = memory_held(device)
+    gc.collect()
+    assert during.device_bytes - before.device_bytes >= 2 * FRAME.frame_bytes
+    if device != "cpu":  # the processor's allocator may keep what it got back
+        assert during.pinned_bytes - before.pinned_bytes >= 2 * FRAME.frame_bytes
+        assert memory_held(device) == before
+
+
+def test_the_processor_counts_what_the_process_really_uses() -> None:
+    before = memory_held("cpu")
+    used = np.ones(64 << 20, np.uint8)
+    grown = memory_held("cpu").device_bytes - before.device_bytes
+    assert used.nbytes * 0.9 < grown < used.nbytes * 1.5
+    assert before.pinned_bytes == 0
