@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_args
 
 import pipeline.errors
 import service.errors
@@ -74,6 +74,7 @@ class Job:
     answer: Media = Media.JSON
     features: list[str] | None = None
     view: View = View.ENHANCED
+    corrupt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +120,79 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """An ingest process's message: the frame of this source lies in the granted slot."""
+    """An ingest process's message: the frame of this source lies in the granted slot.
+
+    The rest is the camera's: the frame's number there, its pts in units of `time_base` (numerator,
+    denominator), seconds since 1970 and on the monotonic clock when it arrived, and its geometry epoch.
+    """
 
     slot: int
     generation: int
     geometry: Size
+    number: int = 0
+    pts: int | None = None
+    time_base: list[int] | None = None
+    wall: float = 0.0
+    arrived: float = 0.0
+    epoch: int = 0
+    corrupt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The first message to a camera's process: what to read and where to put the results.
+
+    It travels here because it holds credentials, which an argument would show to everyone.
+    """
+
+    name: str
+    camera: dict[str, Any]
+    networks: list[str]
+    roots: list[str]
+    folder: str
+    limits: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A camera's process has a frame and asks for a slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The frame with this number is enhanced: it lies in the slot's enhanced buffer, and `described` bytes
+    of npz in its answer buffer. Answered by Taken."""
+
+    slot: int
+    generation: int
+    number: int
+    sequence: int
+    lut: str
+    described: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The outputs have copied what was shown; the slot is free."""
+
+    slot: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a camera's process stands; counts grow for as long as it lives."""
+
+    state: str
+    cause: str = ""
+    text: str = ""
+    codec: str = ""
+    epoch: int = 0
+    corrupt: int = 0
+    restamped: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    reconnects: dict[str, int] = field(default_factory=dict)
+    outputs: list[dict[str, Any]] = field(default_factory=list)
 
 
 _ERRORS: dict[str, type[LumaflowError]] = {
@@ -132,8 +201,8 @@ _ERRORS: dict[str, type[LumaflowError]] = {
     for name, kind in vars(module).items()
     if isinstance(kind, type) and issubclass(kind, LumaflowError)
 }
-Message = Job | Reply | Hello | Grant | Captured
-_KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in (Job, Reply, Hello, Grant, Captured)}
+Message = Job | Reply | Hello | Grant | Captured | Assignment | Ready | Shown | Taken | Report
+_KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
 
 
 def pack(message: Message) -> bytes:
