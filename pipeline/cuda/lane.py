@@ -1,20 +1,18 @@
 """The CUDA lane: uploads frame N and counts it, and meanwhile shows it through the mapping of frame N-1."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.cuda import launch, transfer
-from pipeline.cuda.arrays import constant_tables, scratch_arrays
-from pipeline.cuda.compiler import compile_kernels
+from pipeline.cuda import transfer
 from pipeline.cuda.faults import translated
-from pipeline.cuda.memory import DeviceBlock, is_pinned
+from pipeline.cuda.memory import is_pinned
 from pipeline.cuda.ring import Ring, Slot, Ticket
+from pipeline.cuda.step import Step
 from pipeline.cuda.streams import Streams
 from pipeline.errors import DeviceError, StateError
 from pipeline.formats import PixelFormat
@@ -41,16 +39,13 @@ class CudaLane:
         _check_supported(geometry, options)
         self._device = cupy.cuda.Device(index)
         with translated(f"opening a lane for {geometry}"), self._device:
-            self._kernels = compile_kernels(geometry.pixel_format, options)
-            self._plans = launch.plan_step(geometry, options)
             self._streams = Streams()
-            self._tables = _upload_tables(constant_tables(geometry, options))
-            self._scratch = DeviceBlock(scratch_arrays(geometry, options))
+            self._step = Step(geometry, options, self._streams)
             self._ring: Ring | None = Ring(geometry, options)
             self._succession = Succession(options.equalization.mode)
             cupy.cuda.Stream.null.synchronize()  # the lane's streams do not wait for what cleared its memory
             if options.graph:
-                self._capture(self._ring)
+                self._step.capture(self._ring)
 
     @property
     def in_flight(self) -> int:
@@ -72,7 +67,7 @@ class CudaLane:
             slot = ring.next()
             slot.ticket = self._ticket(ring, frame, None if out is None else out.pixels)
             self._upload(slot, slot.ticket)
-            self._compute(slot, slot.ticket)
+            self._compute(ring, slot, slot.ticket)
             self._download(slot, slot.ticket)
         ring.submitted += 1
 
@@ -96,7 +91,7 @@ class CudaLane:
         with translated("closing a lane"), self._device:
             self._streams.synchronize()
             self._ring = None
-            del self._scratch, self._tables, self._streams
+            del self._step, self._streams
 
     def __enter__(self) -> Self:
         return self
@@ -108,86 +103,21 @@ class CudaLane:
 
     def _upload(self, slot: Slot, ticket: Ticket) -> None:
         pixels = ticket.frame.pixels
-        if not is_pinned(pixels):
+        if pixels is not slot.input and not is_pinned(pixels):
             np.copyto(slot.input, pixels)
             pixels = slot.input
         with slot.clock.around(Stage.UPLOAD, self._streams.upload, ticket.timed):
             transfer.upload(self._streams.upload, pixels, slot.raw)
         slot.uploaded.record(self._streams.upload)
 
-    def _compute(self, slot: Slot, ticket: Ticket) -> None:
+    def _compute(self, ring: Ring, slot: Slot, ticket: Ticket) -> None:
         enhance = self._streams.enhance
         enhance.wait_event(slot.uploaded)
         if self.options.graph and not (ticket.own or ticket.carried):
             slot.graphs[ticket.timed].launch(enhance)
         else:
-            self._step(slot, ticket.own, ticket.carried, ticket.timed)
+            self._step.run(slot, ring.before(slot), ticket.own, ticket.carried, ticket.timed)
         slot.enhanced.record(enhance)
-
-    def _step(self, slot: Slot, own: bool = False, carried: bool = False, timed: bool = False) -> None:
-        """Frame N between its upload and its download; the same lines are captured and run.
-
-        `enhance` runs the steps of all frames in order, so LUT N-1 is ready when step N begins: apply waits
-        for nothing else. `histogram` forks off beside it and joins at the end of the step.
-        """
-        histogram, enhance = self._streams.histogram, self._streams.enhance
-        arrays, previous = slot.arrays, self._open_ring().before(slot).arrays["luts"]
-        mapping = arrays["luts"] if own else previous
-        slot.forked.record(enhance)
-
-        histogram.wait_event(slot.forked)
-        with slot.clock.around(Stage.HISTOGRAM, histogram, timed):
-            self._launch_histogram(slot)
-        if carried:
-            transfer.copy_on_device(histogram, previous, arrays["luts"])
-        transfer.copy_on_device(histogram, mapping, arrays["applied"])
-        slot.lut_ready.record(histogram)
-
-        if own:
-            enhance.wait_event(slot.lut_ready)
-        with slot.clock.around(Stage.APPLY, enhance, timed):
-            self._launch_apply(slot, mapping)
-        self._launch_features(slot, timed)
-        enhance.wait_event(slot.lut_ready)
-
-    def _launch_histogram(self, slot: Slot) -> None:
-        launch.launch_histogram(
-            self._streams.histogram,
-            self._kernels,
-            self._plans.histogram,
-            slot.raw,
-            self._tables,
-            self._scratch.arrays,
-            slot.arrays["bins"],
-            slot.arrays["luts"],
-            slot.arrays.get("deviation", launch.NULL),
-            slot.arrays.get("distance", launch.NULL),
-        )
-
-    def _launch_apply(self, slot: Slot, mapping: Any) -> None:
-        launch.launch_apply(
-            self._streams.enhance,
-            self._kernels,
-            self._plans.apply,
-            slot.raw,
-            mapping,
-            self._tables,
-            slot.arrays["enhanced"],
-            self._scratch.arrays.get("luma", launch.NULL),
-        )
-
-    def _launch_features(self, slot: Slot, timed: bool) -> None:
-        enhance, plans, arrays = self._streams.enhance, self._plans, slot.arrays
-        luma = self._scratch.arrays.get("luma", arrays["enhanced"])
-        if plans.hog is not None:
-            with slot.clock.around(Stage.HOG, enhance, timed):
-                launch.launch_hog(enhance, self._kernels, plans.hog, luma, self._tables, arrays["hog"])
-        if plans.lbp is not None:
-            labels = arrays.get("lbp_labels", launch.NULL)
-            with slot.clock.around(Stage.LBP, enhance, timed):
-                launch.launch_lbp(
-                    enhance, self._kernels, plans.lbp, luma, self._tables, arrays["lbp"], labels
-                )
 
     def _download(self, slot: Slot, ticket: Ticket) -> None:
         download = self._streams.download
@@ -199,15 +129,6 @@ class CudaLane:
             else:
                 transfer.download_block(download, slot.device_outcome, slot.host_outcome, "enhanced")
         slot.done.record(download)
-
-    def _capture(self, ring: Ring) -> None:
-        """Capture the steady step of every slot, without and with stage times."""
-        enhance = self._streams.enhance
-        for slot in ring.slots:
-            for timed in (False, True):
-                enhance.begin_capture()
-                self._step(slot, timed=timed)
-                slot.graphs[timed] = enhance.end_capture()
 
     def _ticket(self, ring: Ring, frame: Frame, out: NDArray[np.uint8] | None) -> Ticket:
         kind, age = self._succession.advance(frame.corrupt)
@@ -226,14 +147,6 @@ def _check_supported(geometry: Geometry, options: Options) -> None:
     known = geometry.pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24) and not geometry.limited
     if not known or plain != options or options.equalization.mode is Mode.STRETCH:
         raise DeviceError(f"{geometry} with {options} does not run on CUDA yet; open the lane on cpu")
-
-
-def _upload_tables(tables: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """The constant tables in one block of device memory."""
-    block = DeviceBlock({name: (table.shape, table.dtype.type) for name, table in tables.items()})
-    for name, table in tables.items():
-        block.arrays[name].set(table)
-    return block.arrays
 
 
 def _outcome(slot: Slot, options: Options) -> Enhanced:
