@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from cupy.cuda import nvrtc
 
-from pipeline.cuda.compiler import Source, kernel_sources
+from pipeline.cuda.compiler import MODES, Source, kernel_sources
 from pipeline.frame import PixelFormat
 from pipeline.options import (
     ColorMode,
@@ -15,24 +15,24 @@ from pipeline.options import (
     HogLayout,
     Lbp,
     LbpMapping,
-    Mode,
     Neighborhood,
     Options,
 )
 
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 EXTREMES = (75, 90, 120)
 
 BUDGETS = {
-    "histogram": (64, 32_832),
+    "histogram": (96, 32_848),
     "apply_lut": (64, 256),
-    "apply_clahe": (64, 1_024),
-    "hog_blocks": (112, 30_720),
-    "hog_cells": (88, 14_336),
+    "apply_clahe": (80, 2_048),
+    "hog_blocks": (116, 30_720),
+    "hog_cells": (112, 14_336),
     "lbp": (64, 21_504),
 }
 """Most registers of a thread and bytes of shared memory of a block: within them a multiprocessor of an H200
-holds 20 warps or more of every kernel."""
+holds 16 warps or more of every kernel."""
 
 REPORT = re.compile(
     r"Compiling entry function '(?P<kernel>\w+)'.*?(?P<stack>\d+) bytes stack frame, "
@@ -48,7 +48,7 @@ def default_sources() -> tuple[Source, ...]:
 
 def all_sources() -> list[Source]:
     """Every variant of every kernel that any options lead to."""
-    equalizations = [Equalization(mode, color=color) for mode, color in product(Mode, ColorMode)]
+    equalizations = [Equalization(mode, color=color) for mode, color in product(MODES, ColorMode)]
     hogs = [None, *(Hog(layout) for layout in HogLayout)]
     lbps = [Lbp(*chosen) for chosen in product(Neighborhood, LbpMapping, (False, True))]
     options = [
@@ -56,7 +56,7 @@ def all_sources() -> list[Source]:
         for equalization, hog, heatmap in product(equalizations, hogs, (False, True))
     ]
     options += [Options(lbp=lbp) for lbp in lbps]
-    found = [source for pair in product(PixelFormat, options) for source in kernel_sources(*pair)]
+    found = [source for pair in product(FORMATS, options) for source in kernel_sources(*pair)]
     return list(dict.fromkeys(found))
 
 

@@ -42,11 +42,8 @@ def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[A
             ("y", geometry.height, grid.tile_height, grid.rows),
         ):
             table = blend(size, tile_size, tiles)
-            tables |= {
-                f"edges_{axis}": table.edges,
-                f"weight_{axis}": table.weight,
-                f"rest_{axis}": table.rest,
-            }
+            shares = np.stack([table.rest, table.weight], axis=1)
+            tables |= {f"edges_{axis}": table.edges, f"blend_{axis}": shares}
     if options.hog is not None:
         tables["hog_gamma"] = hog_gamma()
     if options.lbp is not None:

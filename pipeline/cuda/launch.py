@@ -27,21 +27,22 @@ from pipeline.tables import (
 REPLICAS = 16
 """Copies of the global bins between which the histogram's blocks spread their additions."""
 
-HISTOGRAM_THREADS = 128
-HISTOGRAM_BLOCKS = 792
-"""Most blocks to cut a frame into: six for each multiprocessor of an H200."""
-HISTOGRAM_PIXELS = 6144
-"""Fewest pixels worth a block: clearing and summing its counters costs as much as counting these."""
+HISTOGRAM_THREADS = 256
+HISTOGRAM_BLOCKS = 264
+"""Most blocks to cut a frame into: two for each multiprocessor of an H200, the best of 132 to 924 there."""
+HISTOGRAM_PIXELS = 8192
+"""Fewest pixels worth a block, which must also clear and sum its counters."""
 
 APPLY_THREADS = 256
-APPLY_BLOCKS = 1056
+APPLY_BLOCKS = 528
 APPLY_PIXELS = 4096
+"""Likewise for apply, whose blocks begin by reading their LUTs."""
 CHUNK_PX = 16
 QUAD_PX = 4
 
 HOG_CELLS = 16
 """Cells side by side in a block of threads, one thread a row of a cell."""
-HOG_ROWS = 8
+HOG_ROWS = 4
 """Rows of HOG blocks (or of compact cells) that one block of threads walks down."""
 
 LBP_COLUMNS = 64
@@ -140,15 +141,14 @@ def plan_apply(geometry: Geometry, options: Options) -> Plan:
         return Plan("apply_lut", (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
     columns, rows = options.equalization.tiles
     tiles = tile_grid(geometry.width, geometry.height, (columns, rows))
-    width = _widest(blend(geometry.width, tiles.tile_width, columns))
     height = _widest(blend(geometry.height, tiles.tile_height, rows))
-    quads = min(-(-width // QUAD_PX) + 1, APPLY_THREADS // 2)
-    most = max(APPLY_BLOCKS // ((columns + 1) * (rows + 1)), 1)
-    part_height, parts = _cut(height, min(width * height // APPLY_PIXELS, most))
+    pixels = height * tiles.tile_width
+    most = max(APPLY_BLOCKS // (columns + 1) // rows, 1)
+    part_height, parts = _cut(height, min(pixels // APPLY_PIXELS, most))
     return Plan(
         "apply_clahe",
         (columns + 1, rows + 1, parts),
-        (quads, APPLY_THREADS // quads, 1),
+        (APPLY_THREADS, 1, 1),
         (np.int32(columns), np.int32(rows), np.int32(part_height)),
     )
 
@@ -215,7 +215,7 @@ def launch_apply(
     luma: Any = NULL,
 ) -> None:
     """Map the frame through `luts`; for colour frames with features also write the enhanced luma plane."""
-    blends = ("edges_x", "weight_x", "rest_x", "edges_y", "weight_y", "rest_y")
+    blends = ("edges_x", "blend_x", "edges_y", "blend_y")
     given = [tables[name] for name in blends] if plan.kernel == "apply_clahe" else []
     luma_pitch = np.int64(0 if luma is NULL else luma.strides[0])
     _launch(

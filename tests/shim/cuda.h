@@ -31,7 +31,7 @@ inline void __sanitizer_finish_switch_fiber(void *, const void **, std::size_t *
 #define __device__
 #define __forceinline__ inline
 #define __restrict__ __restrict
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ __attribute__((section("block_shared")))
 
 struct uint3 {
@@ -286,7 +286,7 @@ inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(high) << 32 | low;
     unsigned result = 0;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 4; ++i) // the fourth bit of a selector is not used
         result |= static_cast<unsigned>(bytes >> (selector >> (4 * i) & 7) * 8 & 255) << (8 * i);
     return result;
 }

@@ -1,78 +1,140 @@
 // Maps a frame through CLAHE's grid of LUTs, blended between tile centres (spec 4.5, 9).
 //
-// Between four tile centres the four LUTs are the same for every pixel: they are packed into one word a
-// level, so that one look-up finds all four.
+// Between four tile centres the four LUTs are the same for every pixel: they are put side by side, so that
+// one look-up finds all four.
 //
-// Launch: grid (columns + 1, rows + 1, parts of a rectangle), block (quads across, rows), up to 256 threads.
-// Shared memory: 1024 bytes, the packed LUTs.
+// Launch: grid (columns + 1, rows + 1, parts of a rectangle), 256 threads: each takes four columns (a quad)
+// and every so many rows of a part. Shared memory: 2048 bytes, the LUTs as bfloat16, which holds 0..255
+// exactly and is the upper half of a float.
 //
 //   pixels, enhanced (height, width[, 3]) u8, rows `pitch` and `enhanced_pitch` bytes apart
 //   luts             (rows, columns, 256)
 //   edges_x          (columns + 2): rectangle k covers columns edges_x[k] .. edges_x[k + 1] - 1
-//   weight_x, rest_x (width): shares of the right and the left LUT; likewise for y
+//   blend_x          (width): shares of the left (x) and of the right LUT (y); likewise for rows
 //   luma             (height, width) u8, the enhanced luma, if LUMA
 //
 // Defines: CHANNELS, VALUE (pixels.cuh), COPY 0, LUMA (quad.cuh).
 // Every operation is rounded on its own, in the order of the spec; no fused multiply-add.
 #include "quad.cuh"
 
-__shared__ u32 packed[256];
+constexpr int THREADS = 256;
+constexpr int BATCH = CHANNELS == 1 ? 4 : 2; // rows whose loads are under way at a time
 
-__device__ __forceinline__ void pack_luts(const u8 *const luts, const int columns, const int rows) {
+__shared__ uint2 levels[256]; // x: upper left (low half) and right, y: lower left and right
+
+__device__ __forceinline__ u32 pair(const u8 left, const u8 right) {
+    return __byte_perm(__float_as_uint(left), __float_as_uint(right), 0x7632);
+}
+
+__device__ __forceinline__ void load_luts(const u8 *const luts, const int columns, const int rows) {
     const int column = static_cast<int>(blockIdx.x), row = static_cast<int>(blockIdx.y);
-    const int left = max(column - 1, 0), right = min(column, columns - 1);
-    const u8 *const upper = luts + static_cast<i64>(max(row - 1, 0)) * columns * 256;
-    const u8 *const lower = luts + static_cast<i64>(min(row, rows - 1)) * columns * 256;
-    for (u32 level = threadIdx.y * blockDim.x + threadIdx.x; level < 256; level += blockDim.x * blockDim.y)
-        packed[level] = pack(upper[left * 256 + level], upper[right * 256 + level], lower[left * 256 + level],
-                             lower[right * 256 + level]);
+    const u8 *const left = luts + max(column - 1, 0) * 256 + threadIdx.x;
+    const u8 *const right = luts + min(column, columns - 1) * 256 + threadIdx.x;
+    const int upper = max(row - 1, 0) * columns * 256, lower = min(row, rows - 1) * columns * 256;
+    levels[threadIdx.x] = make_uint2(pair(left[upper], right[upper]), pair(left[lower], right[lower]));
 }
 
-__device__ __forceinline__ float blend(const float a, const float rest, const float b, const float weight) {
-    return __fadd_rn(__fmul_rn(a, rest), __fmul_rn(b, weight));
+__device__ __forceinline__ float blend(const float a, const float b, const float2 shares) {
+    return __fadd_rn(__fmul_rn(a, shares.x), __fmul_rn(b, shares.y));
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+__device__ __forceinline__ float blend(const u32 both, const float2 shares) {
+    return blend(__uint_as_float(both << 16), __uint_as_float(both & 0xffff0000u), shares);
+}
+
+// Pointers to one quad of one row, and from row to row.
+struct Cursor {
+    const u8 *pixels;
+    u8 *enhanced, *luma;
+    const float2 *blend_y;
+};
+
+struct Step {
+    int pixels, enhanced, luma, rows;
+};
+
+__device__ __forceinline__ Cursor after(const Cursor &cursor, const Step &step, const int steps) {
+    return {cursor.pixels + steps * static_cast<i64>(step.pixels),
+            cursor.enhanced + steps * static_cast<i64>(step.enhanced),
+            cursor.luma + steps * static_cast<i64>(step.luma), cursor.blend_y + steps * step.rows};
+}
+
+// Map pixels first..last-1 of a quad in `rows` rows, each a step after the one before. WHOLE: all four
+// pixels, and every address a multiple of 4.
+template <bool WHOLE>
+__device__ __forceinline__ void map_rows(Cursor cursor, const Step &step, const int rows, const int first,
+                                         const int last, const float2 *const shares) {
+    for (int done = 0; done < rows; done += BATCH) {
+        Quad raw[BATCH];
+        float2 shares_y[BATCH];
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i)
+            if (done + i < rows) {
+                const Cursor here = after(cursor, step, i);
+                raw[i] = WHOLE ? load_quad(here.pixels) : load_some(here.pixels, first, last);
+                shares_y[i] = *here.blend_y;
+            }
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i)
+            if (done + i < rows) {
+                const auto blended = [&](const int k, const u32 level) {
+                    const uint2 both = levels[level];
+                    return round_half_even(
+                        blend(blend(both.x, shares[k]), blend(both.y, shares[k]), shares_y[i]));
+                };
+                u32 lumas = 0;
+                const Quad quad = map_quad(raw[i], blended, lumas);
+                if constexpr (WHOLE) {
+                    store_quad<CHANNELS>(cursor.enhanced, quad.words);
+                    if constexpr (LUMA)
+                        store_quad<1>(cursor.luma, &lumas);
+                } else {
+                    store_some<CHANNELS>(cursor.enhanced, quad.words, first, last);
+                    if constexpr (LUMA)
+                        store_some<1>(cursor.luma, &lumas, first, last);
+                }
+                cursor = after(cursor, step, 1);
+            }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
     apply_clahe(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
                 const u8 *const __restrict__ luts, const int *const __restrict__ edges_x,
-                const float *const __restrict__ weight_x, const float *const __restrict__ rest_x,
-                const int *const __restrict__ edges_y, const float *const __restrict__ weight_y,
-                const float *const __restrict__ rest_y, const int columns, const int rows,
+                const float2 *const __restrict__ blend_x, const int *const __restrict__ edges_y,
+                const float2 *const __restrict__ blend_y, const int columns, const int rows,
                 const int part_height, u8 *const __restrict__ enhanced, const i64 enhanced_pitch,
                 u8 *const __restrict__ luma, const i64 luma_pitch) {
+    load_luts(luts, columns, rows);
     const int left = edges_x[blockIdx.x], right = edges_x[blockIdx.x + 1];
     const int top = edges_y[blockIdx.y] + static_cast<int>(blockIdx.z) * part_height;
     const int bottom = min(top + part_height, edges_y[blockIdx.y + 1]);
     if (left >= right || top >= bottom)
         return;
-    pack_luts(luts, columns, rows);
     __syncthreads();
 
     const int lead = lead_pixels<QUAD>(pixels + top * pitch + static_cast<i64>(left) * CHANNELS);
-    const int start = left - (QUAD - lead) % QUAD + static_cast<int>(threadIdx.x) * QUAD;
-    for (int x = start; x < right; x += static_cast<int>(blockDim.x) * QUAD) {
-        float weight[QUAD], rest[QUAD];
+    const int start = left - (QUAD - lead) % QUAD, quads = min((right - start + QUAD - 1) / QUAD, THREADS);
+    const int thread = static_cast<int>(threadIdx.x), row = thread / quads, height_of_step = THREADS / quads;
+    if (row >= height_of_step)
+        return;
+    const int y = top + row, count = (bottom - y + height_of_step - 1) / height_of_step;
+    const Step step = {height_of_step * static_cast<int>(pitch),
+                       height_of_step * static_cast<int>(enhanced_pitch),
+                       height_of_step * static_cast<int>(luma_pitch), height_of_step};
+    for (int x = start + (thread - row * quads) * QUAD; x < right; x += quads * QUAD) {
+        const i64 offset = static_cast<i64>(x) * CHANNELS;
+        const Cursor cursor = {pixels + y * pitch + offset, enhanced + y * enhanced_pitch + offset,
+                               luma + y * luma_pitch + x, blend_y + y};
+        const i64 all = reinterpret_cast<i64>(cursor.pixels) | reinterpret_cast<i64>(cursor.enhanced) |
+                        pitch | enhanced_pitch | (LUMA ? reinterpret_cast<i64>(cursor.luma) | luma_pitch : 0);
+        float2 shares[QUAD];
 #pragma unroll
-        for (int k = 0; k < QUAD; ++k) {
-            const int column = min(max(x + k, 0), width - 1);
-            weight[k] = weight_x[column];
-            rest[k] = rest_x[column];
-        }
-        for (int y = top + static_cast<int>(threadIdx.y); y < bottom; y += static_cast<int>(blockDim.y)) {
-            const float down = weight_y[y], up = rest_y[y];
-            const auto blended = [&](const int k, const u32 level) {
-                const u32 word = packed[level];
-                const float upper = blend(float_of(word, 0), rest[k], float_of(word, 1), weight[k]);
-                const float lower = blend(float_of(word, 2), rest[k], float_of(word, 3), weight[k]);
-                return round_half_even(blend(upper, up, lower, down)) & 255u;
-            };
-            const i64 offset = static_cast<i64>(x) * CHANNELS;
-            const Quad raw = load_quad(pixels + y * pitch + offset, left - x, right - x);
-            u32 lumas = 0;
-            const Quad quad = map_quad(raw, blended, lumas);
-            store_words<CHANNELS>(enhanced + y * enhanced_pitch + offset, quad.words, left - x, right - x);
-            if constexpr (LUMA)
-                store_words<1>(luma + y * luma_pitch + x, &lumas, left - x, right - x);
-        }
+        for (int k = 0; k < QUAD; ++k)
+            shares[k] = blend_x[min(max(x + k, 0), width - 1)];
+        if (x >= left && x + QUAD <= right && all % 4 == 0)
+            map_rows<true>(cursor, step, count, 0, QUAD, shares);
+        else
+            map_rows<false>(cursor, step, count, left - x, right - x, shares);
     }
 }

@@ -45,9 +45,19 @@ __device__ __forceinline__ void store_vectors(u8 *const at, const Chunk &chunk) 
             make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
 }
 
+__device__ __forceinline__ void store_lumas(u8 *const at, const u32 *const words) {
+    const bool aligned = is_aligned<4>(at);
+#pragma unroll
+    for (int q = 0; q < CHUNK / QUAD; ++q)
+        if (aligned)
+            store_quad<1>(at + q * QUAD, words + q);
+        else
+            store_some<1>(at + q * QUAD, words + q, 0, QUAD);
+}
+
 __device__ __forceinline__ u32 mapped(const int, const u32 level) { return levels[level]; }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
     apply_lut(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
               const u8 *const __restrict__ lut, u8 *const __restrict__ enhanced, const i64 enhanced_pitch,
               u8 *const __restrict__ luma, const i64 luma_pitch) {
@@ -74,18 +84,16 @@ extern "C" __global__ void __launch_bounds__(256)
                 chunk.quads[q] = map_quad(chunk.quads[q], mapped, lumas[q]);
             store_vectors(to, chunk);
             if constexpr (LUMA)
-#pragma unroll
-                for (int q = 0; q < CHUNK / QUAD; ++q)
-                    store_words<1>(luma_to + q * QUAD, &lumas[q], 0, QUAD);
+                store_lumas(luma_to, lumas);
         } else {
             for (int q = 0; q < CHUNK; q += QUAD) {
                 const int first = -x - q, last = width - x - q;
-                const Quad raw = load_quad(from + q * CHANNELS, first, last);
+                const Quad raw = load_some(from + q * CHANNELS, first, last);
                 u32 lumas = 0;
                 const Quad quad = map_quad(raw, mapped, lumas);
-                store_words<CHANNELS>(to + q * CHANNELS, quad.words, first, last);
+                store_some<CHANNELS>(to + q * CHANNELS, quad.words, first, last);
                 if constexpr (LUMA)
-                    store_words<1>(luma_to + q, &lumas, first, last);
+                    store_some<1>(luma_to + q, &lumas, first, last);
             }
         }
     }

@@ -1,7 +1,8 @@
 // Gradients of one row of cells and their votes, shared by the two HOG kernels (spec 10).
 //
 // A block of 16 x 8 threads covers 16 cells side by side: a thread takes one row of 8 pixels of one cell.
-// HOG has a tolerance (2e-6), so sums may be fused and in any order; the angle is rounded as the spec says.
+// Every thread adds its votes up in words of its own in shared memory, where lanes never meet in a bank. HOG
+// has a tolerance (2e-6), so sums may be fused and in any order; the angle is rounded as the spec says.
 #pragma once
 #define CHANNELS 1
 #define VALUE 1
@@ -41,16 +42,37 @@ __device__ __forceinline__ u32 load_four(const u8 *const row, const int x, const
                 row[reflect(x + 3, width)]);
 }
 
-// Fill `roots` for the cells whose first pixel is (left, top).
-__device__ void load_roots(const u8 *const luma, const i64 pitch, const int width, const int height,
-                           const int left, const int top) {
-    for (int i = thread_index(); i < (CELL + 2) * QUADS; i += THREADS) {
-        const int row = i / QUADS, quad = i - row * QUADS + 1; // quad 0 would be the first half of cell -1
-        const u8 *const line = luma + reflect(top + row - 1, height) * pitch;
-        const u32 word = load_four(line, left + (quad - 2) * 4, width);
-        roots[row][quad / 2 * (SPAN / 4) + quad % 2] =
-            make_float4(gamma_of[byte_of(word, 0)], gamma_of[byte_of(word, 1)], gamma_of[byte_of(word, 2)],
-                        gamma_of[byte_of(word, 3)]);
+// The pixels of this thread that go to `roots`: up to LOADS quads, read ahead of their use.
+constexpr int LOADS = ((CELL + 2) * QUADS + THREADS - 1) / THREADS;
+
+struct Ahead {
+    u32 quads[LOADS];
+};
+
+// Read the pixels of the cells whose first pixel is (left, top).
+__device__ __forceinline__ Ahead read_pixels(const u8 *const luma, const i64 pitch, const int width,
+                                             const int height, const int left, const int top) {
+    Ahead ahead;
+#pragma unroll
+    for (int i = 0; i < LOADS; ++i) {
+        const int item = thread_index() + i * THREADS, row = item / QUADS, quad = item - row * QUADS;
+        if (row < CELL + 2)
+            ahead.quads[i] =
+                load_four(luma + reflect(top + row - 1, height) * pitch, left + (quad - 1) * 4, width);
+    }
+    return ahead;
+}
+
+__device__ __forceinline__ void store_roots(const Ahead &ahead) {
+#pragma unroll
+    for (int i = 0; i < LOADS; ++i) {
+        const int item = thread_index() + i * THREADS, row = item / QUADS;
+        const int half = item - row * QUADS + 1; // half 0 would be the first one of cell -1
+        const u32 word = ahead.quads[i];
+        if (row < CELL + 2)
+            roots[row][half / 2 * (SPAN / 4) + half % 2] =
+                make_float4(gamma_of[byte_of(word, 0)], gamma_of[byte_of(word, 1)],
+                            gamma_of[byte_of(word, 2)], gamma_of[byte_of(word, 3)]);
     }
 }
 
@@ -68,7 +90,13 @@ __device__ __forceinline__ float magnitude_of(const float dx, const float dy) {
     return __fmaf_rn(__fmaf_rn(-root, root, square), 0.5f * inverse, root);
 }
 
-// Where among the bins 0..8 of a half turn the gradient points: -0.5 to 8.5, a vote for the two nearest.
+// A gradient's votes for two neighbouring bins.
+struct Vote {
+    int bin, next;
+    float first, second;
+};
+
+// Where among the bins 0..8 of a half turn a gradient points: -0.5 to 8.5.
 __device__ __forceinline__ float position_of(const float dx, const float dy) {
     const float across = fabsf(dx), along = fabsf(dy);
     const float divisor = fmaxf(across, along) + 0x1p-52f, inverse = __fdividef(1.0f, divisor);
@@ -84,17 +112,18 @@ __device__ __forceinline__ float position_of(const float dx, const float dy) {
     return position >= 8.5f ? position - 9.0f : position;
 }
 
-// The share of a vote at `position` that falls to `bin`: 1 at the bin's middle, 0 at its neighbours'.
-__device__ __forceinline__ float share_of(const float position, const int bin) {
-    const float near = __saturatef(1.0f - fabsf(position - static_cast<float>(bin)));
-    if (bin == 0)
-        return near + __saturatef(position - 8.0f);
-    if (bin == BINS - 1)
-        return near + __saturatef(-position);
-    return near;
+__device__ __forceinline__ Vote vote_of(const float dx, const float dy) {
+    // Adding 1.5 * 2^23 leaves an integer in the low bits; which one of two at a tie makes no difference.
+    constexpr float SHIFT = 12582912.0f;
+    const float position = position_of(dx, dy), magnitude = magnitude_of(dx, dy);
+    const float shifted = (position - 0.5f) + SHIFT;
+    const float share = position - (shifted - SHIFT);
+    const int below = static_cast<int>(__float_as_uint(shifted)) - 0x4b400000;
+    const float second = magnitude * share;
+    return {below < 0 ? BINS - 1 : below, below == BINS - 1 ? 0 : below + 1, magnitude - second, second};
 }
 
-// Hand the votes of this thread's 8 pixels to `take(pixel, position, magnitude)`.
+// Hand the votes of this thread's 8 pixels to `take(pixel, vote)`.
 template <class Take> __device__ __forceinline__ void vote(const Take take) {
     const float4 *const centre = &roots[threadIdx.y + 1][(threadIdx.x + 1) * (SPAN / 4)];
     constexpr int LINE = (CELLS + 2) * SPAN / 4;
@@ -105,8 +134,6 @@ template <class Take> __device__ __forceinline__ void vote(const Take take) {
     row[0] = reinterpret_cast<const float *>(centre)[-SPAN + CELL - 1];
     row[CELL + 1] = reinterpret_cast<const float *>(centre)[SPAN];
 #pragma unroll
-    for (int j = 0; j < CELL; ++j) {
-        const float dx = row[j + 2] - row[j], dy = below[j] - above[j];
-        take(j, position_of(dx, dy), magnitude_of(dx, dy));
-    }
+    for (int j = 0; j < CELL; ++j)
+        take(j, vote_of(row[j + 2] - row[j], below[j] - above[j]));
 }

@@ -6,7 +6,7 @@
 // of one row of HOG blocks, until the next row of cells completes them.
 //
 // Launch: grid (15 HOG blocks side by side, runs of rows of them), block (16, 8): a thread a row of a cell.
-// Shared memory: 30,256 bytes.
+// Shared memory: 30,256 bytes: 36 words a thread, pixels, HOG blocks.
 //
 //   luma   (height, width) u8, rows `pitch` bytes apart
 //   gamma  (256): square roots
@@ -21,44 +21,45 @@ constexpr int VALUES = 4 * BINS;
 constexpr int HALF = 2 * BINS; // histograms of the two cells, side by side, that a row of a block votes for
 constexpr int TASKS = COLUMNS * HALF;
 constexpr int ROUNDS = (TASKS + THREADS - 1) / THREADS;
-constexpr int TEAM = 8; // threads that normalise one HOG block
+constexpr int TEAM = 4; // threads that normalise one HOG block
+constexpr int PIECES = VALUES / 4;
+constexpr int MOST = (PIECES + TEAM - 1) / TEAM; // pieces of 4 values that a thread of a team takes
 
-__shared__ float sums[CELL][VALUES][CELLS]; // of every row of every cell: 9 * (column weight) + bin
-__shared__ float blocks[COLUMNS + 1][VALUES];
+__shared__ float sums[VALUES][THREADS]; // of the row of every thread: 9 * (column weight) + bin
+__shared__ float4 blocks[COLUMNS][PIECES];
 
 // Column-weighted histograms of this thread's row, into `sums`.
-__device__ __forceinline__ void sum_row() {
+__device__ __forceinline__ void sum_row(const int thread) {
     constexpr float weights[4][CELL] = {HOG_WEIGHTS};
-    float bins[4][BINS] = {};
-    vote([&](const int j, const float position, const float magnitude) {
-        float weighted[4];
+#pragma unroll
+    for (int value = 0; value < VALUES; ++value)
+        sums[value][thread] = 0.0f;
+    vote([&](const int j, const Vote &vote) {
+        float *const first = &sums[vote.bin][thread], *const second = &sums[vote.next][thread];
+        float firsts[4], seconds[4];
+#pragma unroll
+        for (int m = 0; m < 4; ++m) {
+            firsts[m] = first[m * BINS * THREADS];
+            seconds[m] = second[m * BINS * THREADS];
+        }
 #pragma unroll
         for (int m = 0; m < 4; ++m)
-            weighted[m] = weights[m][j] * magnitude;
-#pragma unroll
-        for (int k = 0; k < BINS; ++k) {
-            const float share = share_of(position, k);
-#pragma unroll
-            for (int m = 0; m < 4; ++m)
-                if (weights[m][j] != 0.0f) // a quarter of them: half a cell votes for one neighbour only
-                    bins[m][k] = __fmaf_rn(weighted[m], share, bins[m][k]);
-        }
+            if (weights[m][j] != 0.0f) { // a quarter are: half a cell votes for one neighbour only
+                first[m * BINS * THREADS] = __fmaf_rn(weights[m][j], vote.first, firsts[m]);
+                second[m * BINS * THREADS] = __fmaf_rn(weights[m][j], vote.second, seconds[m]);
+            }
     });
-#pragma unroll
-    for (int m = 0; m < 4; ++m)
-#pragma unroll
-        for (int k = 0; k < BINS; ++k)
-            sums[threadIdx.y][m * BINS + k][threadIdx.x] = bins[m][k];
 }
 
-// What a row of cells adds to bin `value` of the upper and lower cell of HOG block `x`: as the block's upper
-// row (x: upper cell, y: lower cell) and as its lower row (z, w).
-__device__ __forceinline__ float4 sum_column(const int x, const int value) {
+// What a row of cells adds to one bin of the upper and lower cell of a HOG block: as the block's upper row
+// (x: upper cell, y: lower cell) and as its lower row (z, w). `left` points to that bin of the first row of
+// the block's left cell, `right` to that of its right cell.
+__device__ __forceinline__ float4 sum_column(const float *const left, const float *const right) {
     constexpr float weights[4][CELL] = {HOG_WEIGHTS};
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int row = 0; row < CELL; ++row) {
-        const float both = sums[row][value][x] + sums[row][HALF + value][x + 1];
+        const float both = left[row * CELLS] + right[row * CELLS];
         if (weights[0][row] != 0.0f)
             sum.x = __fmaf_rn(weights[0][row], both, sum.x);
         if (weights[1][row] != 0.0f)
@@ -78,63 +79,80 @@ __device__ __forceinline__ float team_sum(float value) {
     return value;
 }
 
-// L2-Hys of this team's HOG block, from `blocks` to `out` (null: nowhere).
-__device__ __forceinline__ void normalise(const float *const block, float *const out) {
-    constexpr int MOST = (VALUES + TEAM - 1) / TEAM;
-    const int member = thread_index() % TEAM;
-    float values[MOST], energy = 0.0f;
+__device__ __forceinline__ float energy_of(const float4 v) {
+    return __fmaf_rn(v.x, v.x, __fmaf_rn(v.y, v.y, __fmaf_rn(v.z, v.z, v.w * v.w)));
+}
+
+// 1 / (sqrt(energy) + floor), good to a few units in the last place.
+__device__ __forceinline__ float scale_of(const float energy, const float floor) {
+    return __fdividef(1.0f, __fmaf_rn(energy, rsqrtf(fmaxf(energy, 1e-30f)), floor));
+}
+
+__device__ __forceinline__ float clip(const float value, const float scale) {
+    return fminf(value * scale, 0.2f);
+}
+
+// L2-Hys of this team's HOG block, from shared memory to `out`; a null `out` only keeps its team in step.
+__device__ __forceinline__ void normalise(const float4 *const block, float4 *const out, const int member) {
+    float4 pieces[MOST];
+    float energy = 0.0f;
 #pragma unroll
     for (int i = 0; i < MOST; ++i) {
-        const int value = i * TEAM + member;
-        values[i] = value < VALUES ? block[value] : 0.0f;
-        energy = __fmaf_rn(values[i], values[i], energy);
+        const bool mine = out != nullptr && i * TEAM + member < PIECES;
+        pieces[i] = mine ? block[i * TEAM + member] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        energy += energy_of(pieces[i]);
     }
-    const float scale = __fdiv_rn(1.0f, __fsqrt_rn(team_sum(energy)) + 0x1.cccccep+1f);
+    const float scale = scale_of(team_sum(energy), 0x1.cccccep+1f);
     energy = 0.0f;
 #pragma unroll
     for (int i = 0; i < MOST; ++i) {
-        values[i] = fminf(values[i] * scale, 0.2f);
-        energy = __fmaf_rn(values[i], values[i], energy);
+        float4 &v = pieces[i];
+        v = make_float4(clip(v.x, scale), clip(v.y, scale), clip(v.z, scale), clip(v.w, scale));
+        energy += energy_of(v);
     }
-    const float again = __fdiv_rn(1.0f, __fsqrt_rn(team_sum(energy)) + 1e-3f);
+    const float again = scale_of(team_sum(energy), 1e-3f);
 #pragma unroll
-    for (int i = 0; i < MOST; ++i)
-        if (out != nullptr && i * TEAM + member < VALUES)
-            out[i * TEAM + member] = values[i] * again;
+    for (int i = 0; i < MOST; ++i) {
+        const float4 v = pieces[i];
+        if (out != nullptr && i * TEAM + member < PIECES)
+            out[i * TEAM + member] = make_float4(v.x * again, v.y * again, v.z * again, v.w * again);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     hog_blocks(const u8 *const __restrict__ luma, const i64 pitch, const int width, const int height,
                const float *const __restrict__ gamma, const int columns, const int rows, const int run,
-               float *const __restrict__ hog) {
+               float4 *const __restrict__ hog) {
     const int first = static_cast<int>(blockIdx.x) * COLUMNS, here = min(COLUMNS, columns - first);
     const int top = static_cast<int>(blockIdx.y) * run, bottom = min(top + run, rows);
-    const int team = thread_index() / TEAM;
+    const int thread = thread_index(), team = thread / TEAM;
     float2 upper[ROUNDS];
     load_gamma(gamma);
+    Ahead ahead = read_pixels(luma, pitch, width, height, first * CELL, top * CELL);
     __syncthreads();
     for (int y = top; y <= bottom; ++y) { // rows of cells, one more than of HOG blocks
-        load_roots(luma, pitch, width, height, first * CELL, y * CELL);
+        store_roots(ahead);
         __syncthreads();
-        sum_row();
+        if (y < bottom)
+            ahead = read_pixels(luma, pitch, width, height, first * CELL, (y + 1) * CELL);
+        sum_row(thread);
         __syncthreads();
 #pragma unroll
         for (int round = 0; round < ROUNDS; ++round) {
-            const int task = round * THREADS + thread_index(), value = task / COLUMNS, x = task % COLUMNS;
-            if (task >= TASKS)
-                break;
-            const float4 sum = sum_column(x, value);
-            if (y > top) {
-                float *const block = &blocks[x][value / BINS * HALF + value % BINS];
+            const int task = round * THREADS + thread, value = task / COLUMNS, x = task % COLUMNS;
+            if (task < TASKS) {
+                const float4 sum = sum_column(&sums[value][x], &sums[HALF + value][x + 1]);
+                float *const block =
+                    reinterpret_cast<float *>(blocks[x]) + value / BINS * HALF + value % BINS;
                 block[0] = upper[round].x + sum.z;
                 block[BINS] = upper[round].y + sum.w;
+                upper[round] = make_float2(sum.x, sum.y);
             }
-            upper[round] = make_float2(sum.x, sum.y);
         }
         __syncthreads();
-        if (y > top) {
-            float *const out = hog + (static_cast<i64>(y - 1) * columns + first + team) * VALUES;
-            normalise(blocks[team], team < here ? out : nullptr);
+        if (y > top && thread < (COLUMNS + 1) * TEAM) {
+            float4 *const out = hog + (static_cast<i64>(y - 1) * columns + first + team) * PIECES;
+            normalise(blocks[team], team < here ? out : nullptr, thread % TEAM);
         }
     }
 }

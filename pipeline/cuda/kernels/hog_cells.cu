@@ -9,7 +9,7 @@
 //   run    rows of cells that a block walks down
 #include "hog.cuh"
 
-__shared__ float sums[CELL][BINS][CELLS];
+__shared__ float sums[BINS][THREADS];
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     hog_cells(const u8 *const __restrict__ luma, const i64 pitch, const int width, const int height,
@@ -17,26 +17,28 @@ extern "C" __global__ void __launch_bounds__(THREADS)
               float *const __restrict__ hog) {
     const int first = static_cast<int>(blockIdx.x) * CELLS, here = min(CELLS, columns - first);
     const int top = static_cast<int>(blockIdx.y) * run, bottom = min(top + run, rows);
+    const int thread = thread_index();
     load_gamma(gamma);
+    Ahead ahead = read_pixels(luma, pitch, width, height, first * CELL, top * CELL);
     __syncthreads();
     for (int y = top; y < bottom; ++y) {
-        load_roots(luma, pitch, width, height, first * CELL, y * CELL);
+        store_roots(ahead);
         __syncthreads();
-        float bins[BINS] = {};
-        vote([&](const int, const float position, const float magnitude) {
-#pragma unroll
-            for (int k = 0; k < BINS; ++k)
-                bins[k] = __fmaf_rn(share_of(position, k), magnitude, bins[k]);
-        });
+        if (y + 1 < bottom)
+            ahead = read_pixels(luma, pitch, width, height, first * CELL, (y + 1) * CELL);
 #pragma unroll
         for (int k = 0; k < BINS; ++k)
-            sums[threadIdx.y][k][threadIdx.x] = bins[k];
+            sums[k][thread] = 0.0f;
+        vote([&](const int, const Vote &vote) {
+            sums[vote.bin][thread] += vote.first;
+            sums[vote.next][thread] += vote.second;
+        });
         __syncthreads();
         float *const out = hog + (static_cast<i64>(y) * columns + first) * BINS;
-        for (int i = thread_index(); i < here * BINS; i += THREADS) {
+        for (int i = thread; i < here * BINS; i += THREADS) {
             float sum = 0.0f;
             for (int row = 0; row < CELL; ++row)
-                sum += sums[row][i % BINS][i / BINS];
+                sum += sums[i % BINS][row * CELLS + i / BINS];
             out[i] = sum;
         }
     }

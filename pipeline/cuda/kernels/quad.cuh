@@ -10,49 +10,43 @@ struct Quad {
     u32 words[CHANNELS];
 };
 
-// Adding 2^23 to a float of 0..2^23 rounds it half to even and leaves the integer in its low bits.
-constexpr float ROUND = 8388608.0f;
-
+// A float of 0..255 rounded half to even, in the lowest byte; the others are garbage.
 __device__ __forceinline__ u32 round_half_even(const float value) {
-    return __float_as_uint(__fadd_rn(value, ROUND));
+    return __float_as_uint(__fadd_rn(value, 8388608.0f));
 }
 
-// Byte `index` of `word` as a float: the same trick backwards, for conversions run at a quarter of the rate.
-__device__ __forceinline__ float float_of(const u32 word, const int index) {
-    return __fsub_rn(__uint_as_float(__byte_perm(word, 0x4b000000u, 0x7440 | index)), ROUND);
-}
-
-// The pixels from..to-1 of the four at `at`; the others are 0.
-__device__ __forceinline__ Quad load_quad(const u8 *const at, const int from, const int to) {
+// The four pixels at `at`, a multiple of 4.
+__device__ __forceinline__ Quad load_quad(const u8 *const at) {
     Quad quad;
-    if (from <= 0 && to >= QUAD && is_aligned<4>(at)) {
-#pragma unroll
-        for (int i = 0; i < CHANNELS; ++i)
-            quad.words[i] = reinterpret_cast<const u32 *>(at)[i];
-        return quad;
-    }
 #pragma unroll
     for (int i = 0; i < CHANNELS; ++i)
-        quad.words[i] = 0;
+        quad.words[i] = reinterpret_cast<const u32 *>(at)[i];
+    return quad;
+}
+
+// The pixels first..last-1 of the four at `at`; the others are 0.
+__device__ __forceinline__ Quad load_some(const u8 *const at, const int first, const int last) {
+    Quad quad = {};
 #pragma unroll
     for (int i = 0; i < QUAD * CHANNELS; ++i)
-        if (i / CHANNELS >= from && i / CHANNELS < to)
+        if (i / CHANNELS >= first && i / CHANNELS < last)
             quad.words[i / 4] |= static_cast<u32>(at[i]) << (i % 4 * 8);
     return quad;
 }
 
-template <int SAMPLES>
-__device__ __forceinline__ void store_words(u8 *const at, const u32 *const words, const int from,
-                                            const int to) {
-    if (from <= 0 && to >= QUAD && is_aligned<4>(at)) {
+// `words` are four pixels of SAMPLES bytes each.
+template <int SAMPLES> __device__ __forceinline__ void store_quad(u8 *const at, const u32 *const words) {
 #pragma unroll
-        for (int i = 0; i < SAMPLES; ++i)
-            reinterpret_cast<u32 *>(at)[i] = words[i];
-        return;
-    }
+    for (int i = 0; i < SAMPLES; ++i)
+        reinterpret_cast<u32 *>(at)[i] = words[i];
+}
+
+template <int SAMPLES>
+__device__ __forceinline__ void store_some(u8 *const at, const u32 *const words, const int first,
+                                           const int last) {
 #pragma unroll
     for (int i = 0; i < QUAD * SAMPLES; ++i)
-        if (i / SAMPLES >= from && i / SAMPLES < to)
+        if (i / SAMPLES >= first && i / SAMPLES < last)
             at[i] = static_cast<u8>(byte_of(words[i / 4], i % 4));
 }
 
@@ -61,7 +55,7 @@ __device__ __forceinline__ void recolor(int *const bgr, const int before, const 
     if constexpr (VALUE) {
         // c * after / before: one correction by the exact remainder makes a tie exactly a tie, and nothing
         // else comes nearer to one than 1/510.
-        const float divisor = static_cast<float>(max(before, 1)), inverse = __frcp_rn(divisor);
+        const float divisor = static_cast<float>(max(before, 1)), inverse = __fdividef(1.0f, divisor);
 #pragma unroll
         for (int c = 0; c < 3; ++c) {
             const float product = static_cast<float>(bgr[c] * after);
@@ -96,7 +90,7 @@ template <class Map> __device__ __forceinline__ Quad map_color(const Quad &raw, 
             bgr[c] = static_cast<int>(byte_of(raw.words[(3 * k + c) / 4], (3 * k + c) % 4));
         if constexpr (!COPY) {
             const int before = plane_of(bgr[0], bgr[1], bgr[2]);
-            recolor(bgr, before, static_cast<int>(map(k, static_cast<u32>(before))));
+            recolor(bgr, before, static_cast<int>(map(k, static_cast<u32>(before)) & 255u));
         }
 #pragma unroll
         for (int c = 0; c < 3; ++c)
@@ -111,7 +105,7 @@ template <class Map> __device__ __forceinline__ Quad map_color(const Quad &raw, 
     return enhanced;
 }
 
-// `map(k, level)` maps the level of pixel k. `luma`: the enhanced luma of a colour quad.
+// `map(k, level)` maps the level of pixel k, in the lowest byte. `luma`: the enhanced luma of a colour quad.
 template <class Map> __device__ __forceinline__ Quad map_quad(const Quad &raw, const Map map, u32 &luma) {
     if constexpr (CHANNELS == 3)
         return map_color(raw, map, luma);
