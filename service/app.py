@@ -1,11 +1,14 @@
 """The application: the routes over the house, the table of errors, and the server that runs it all."""
 
+import asyncio
 import json
+import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.metadata import version
+from pathlib import Path
 from types import FrameType
 
 import structlog
@@ -16,12 +19,19 @@ from prometheus_client import CollectorRegistry
 import pipeline.errors
 from pipeline.errors import LumaflowError
 from service import errors
-from service.api import docs, frames, health, openapi, page, problems, sources, views
+from service.api import cameras, docs, frames, health, openapi, page, problems, sources, views
 from service.api.headers import SafeHeaders
 from service.api.house import House
 from service.api.limit import JsonLimit
 from service.engine import Engine
+from service.ingest.address import Policy
+from service.ingest.cameras import Cameras
+from service.ingest.config import NO_CAMERAS
+from service.ingest.errors import ConfigError
 from service.ingest.feeder import Feeder
+from service.ingest.loading import Loaded, load
+from service.ingest.redact import Redactor
+from service.ingest.supervisor import Parts
 from service.log import configure
 from service.metrics import Metrics
 from service.options import Feature, SourceOptions
@@ -54,12 +64,16 @@ STATUS: dict[type[LumaflowError], int] = {
 log = structlog.get_logger()
 
 
-def serve(settings: Settings) -> None:
-    """Run the service until SIGINT or SIGTERM.
+def serve(settings: Settings, headless: bool = False) -> None:
+    """Run the service until SIGINT or SIGTERM; `headless`, the cameras alone, with health and metrics.
 
-    Raises AddressError when the address is taken, DeviceError when the device is not there.
+    Raises AddressError when the address is taken, DeviceError when the device is not there, ConfigError
+    when the configuration cannot be used.
     """
-    configure()
+    redactor = Redactor()
+    configure(redactor)
+    signal.signal(signal.SIGHUP, lambda *_: None)  # until the configuration can be read again
+    loaded = read_config(settings.config)
     if settings.host not in LOOPBACK:
         log.warning(
             "whoever reaches this address can use the service: there are no tokens", host=settings.host
@@ -67,7 +81,7 @@ def serve(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn raises it once more after a graceful end
     with listen(settings.host, settings.port) as listener:
-        app = create_app(settings, lambda: server.give_up())
+        app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless)
         server = Server(app)
         host, port = listener.getsockname()[:2]
         print(f"lumaflow is at http://{f'[{host}]' if ':' in host else host}:{port}/", flush=True)
@@ -115,21 +129,34 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def create_app(settings: Settings, on_failure: Callable[[], None] = lambda: None) -> FastAPI:
+def read_config(file: Path | None) -> Loaded:
+    """The configuration in a file; one without sources when there is no file. Raises ConfigError."""
+    return load(file, os.environ) if file else Loaded(NO_CAMERAS, Path(), Policy())
+
+
+def create_app(
+    settings: Settings,
+    on_failure: Callable[[], None] = lambda: None,
+    loaded: Loaded | None = None,
+    redactor: Redactor | None = None,
+    headless: bool = False,
+) -> FastAPI:
     """The application; `on_failure` is called when no worker can ever start (the device is not there)."""
+    configuration = loaded or read_config(settings.config)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        house = app.state.house = build(settings, on_failure)
+        house = app.state.house = build(settings, on_failure, configuration, redactor or Redactor())
         feeders = [demo_feeder(house)] if settings.demo else []
         house.engine.start()
         for feeder in feeders:
             feeder.start()
+        await house.cameras.start()
         try:
-            yield
+            with reloading_on_hangup(house.cameras):
+                yield
         finally:
-            for feeder in feeders:
-                await feeder.stop()
+            await asyncio.gather(house.cameras.stop(), *(feeder.stop() for feeder in feeders))
             await house.engine.stop()
 
     app = FastAPI(
@@ -139,18 +166,45 @@ def create_app(settings: Settings, on_failure: Callable[[], None] = lambda: None
     openapi.install(app)
     app.add_middleware(JsonLimit)
     app.add_middleware(SafeHeaders)
-    for module in (frames, sources, views, health, docs, page):
+    for module in (health,) if headless else (frames, sources, cameras, views, health, docs, page):
         app.include_router(module.router)
     return app
 
 
-def build(settings: Settings, on_failure: Callable[[], None]) -> House:
+@contextmanager
+def reloading_on_hangup(every: Cameras) -> Iterator[None]:
+    """Meanwhile SIGHUP reads the configuration again; a bad one is told and changes nothing."""
+    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+
+    async def reload() -> None:
+        try:
+            await every.reload()
+        except ConfigError as error:
+            log.error("the configuration stays as it was", mistakes=str(error))
+
+    def begin() -> None:
+        task = loop.create_task(reload())
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    with suppress(ValueError, RuntimeError):  # not the main thread: in tests
+        loop.add_signal_handler(signal.SIGHUP, begin)
+    yield
+    with suppress(ValueError, RuntimeError):
+        loop.remove_signal_handler(signal.SIGHUP)
+
+
+def build(settings: Settings, on_failure: Callable[[], None], loaded: Loaded, redactor: Redactor) -> House:
     """Make the parts of the service; nothing runs yet."""
     metrics = Metrics(CollectorRegistry())
     ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
     engine = Engine(ring, settings, metrics, on_failure)
     every = Sources(engine, metrics, settings.max_sources, settings.queue_depth)
-    return House(settings, metrics, ring, engine, every, Pictures(engine, ring, settings.max_viewers))
+    limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
+    parts = Parts(ring, engine, every, metrics)
+    watched = Cameras(loaded, lambda: read_config(settings.config), parts, redactor, limits)
+    pictures = Pictures(engine, ring, settings.max_viewers)
+    return House(settings, metrics, ring, engine, every, pictures, watched)
 
 
 def demo_feeder(house: House) -> Feeder:

@@ -75,8 +75,14 @@ def _root(
 # serve --------------------------------------------------------------------------------------------
 
 
+Config = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="YAML file of cameras; read again on SIGHUP")
+]
+
+
 @app.command()
 def serve(
+    config: Config = None,
     host: Annotated[str | None, typer.Option(help="address to listen on  [127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option(help="port to listen on; 0 takes a free one  [8000]")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
@@ -86,8 +92,24 @@ def serve(
     from service.app import serve
     from service.settings import Settings
 
-    given = {"host": host, "port": port, "device": device, "demo": demo}
+    given = {"config": config, "host": host, "port": port, "device": device, "demo": demo}
     serve(_settings(Settings, {name: value for name, value in given.items() if value is not None}))
+
+
+@app.command()
+def ingest(
+    config: Annotated[Path, typer.Option(metavar="FILE", help="YAML file of cameras; read again on SIGHUP")],
+    host: Annotated[str | None, typer.Option(help="address of /metrics and health  [127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option(help="port of them; 0 takes a free one  [8000]")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
+) -> None:
+    """Run the cameras of FILE alone: no API and no page, only /livez, /readyz and /metrics."""
+    from service.app import serve
+    from service.settings import Settings
+
+    given = {"config": config, "host": host, "port": port, "device": device}
+    settings = _settings(Settings, {name: value for name, value in given.items() if value is not None})
+    serve(settings, headless=True)
 
 
 def _settings(kind: Any, given: dict[str, Any]) -> Any:

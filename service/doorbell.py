@@ -10,14 +10,37 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import pipeline.errors
 import service.errors
 from pipeline.errors import LumaflowError
+from pipeline.formats import Alignment, Matrix, PixelFormat, Range
+from pipeline.geometry import Geometry
 
 Size = tuple[int, int, str]
 """Width and height in pixels and the pixel format, as a geometry travels in messages."""
+
+
+class Levels(NamedTuple):
+    """How the samples of a frame are to be read, as it travels in messages beside its size."""
+
+    range: Range = Range.UNSPECIFIED
+    alignment: Alignment = Alignment.LSB
+    matrix: Matrix = Matrix.UNSPECIFIED
+
+    @classmethod
+    def of(cls, geometry: Geometry, matrix: Matrix) -> "Levels":
+        """Those of a frame of this geometry and matrix."""
+        return cls(geometry.range, geometry.alignment, matrix)
+
+
+def geometry_of(size: Size, levels: Levels) -> Geometry:
+    """The geometry that a message gives. Raises FrameError, ValueError."""
+    width, height, name = size
+    return Geometry(width, height, PixelFormat(name), Range(levels.range), Alignment(levels.alignment))
+
+
 PACKET_BYTES = 64 * 1024
 """Longest message; the longest there is, a source's options with a long error text, has about 2 KiB."""
 
@@ -57,7 +80,8 @@ class View(StrEnum):
 class Job:
     """One thing a worker is to do.
 
-    `geometry` is [width, height, format]: a raw frame's own, or the one an encoded frame must have.
+    `geometry` is [width, height, format]: a raw frame's own, or the one an encoded frame must have; `levels`
+    belong to a raw frame alone.
     `length` counts the bytes in the slot's body buffer, or in its frame buffer for a raw frame.
     """
 
@@ -69,6 +93,7 @@ class Job:
     length: int = 0
     media: Media = Media.RAW
     geometry: Size | None = None
+    levels: Levels = Levels()
     options: dict[str, Any] = field(default_factory=dict)
     sequence: int = 0
     answer: Media = Media.JSON
@@ -83,7 +108,7 @@ class Reply:
 
     `error` is the class name of what went wrong, `text` what it says. `length` counts the bytes in the
     slot's `buffer`. The figures are those of the frame that was enhanced or shown; the memory that the
-    worker holds comes with the answer to a ping.
+    worker holds comes with the answer to a ping. `shown` is the geometry of the enhanced frame, in words.
     """
 
     id: int
@@ -93,9 +118,12 @@ class Reply:
     length: int = 0
     device: str = ""
     geometry: Size | None = None
+    levels: Levels = Levels()
+    shown: str = ""
     sequence: int = 0
     lut: str = ""
     lut_age: int = 0
+    clamped: int = 0
     stage_seconds: dict[str, float] = field(default_factory=dict)
     frame_seconds: float = 0.0
     device_bytes: int = 0
@@ -216,6 +244,8 @@ def unpack(packet: bytes) -> Message:
         kind, fields = json.loads(packet)
         if fields.get("geometry"):
             fields["geometry"] = tuple(fields["geometry"])
+        if fields.get("levels"):
+            fields["levels"] = Levels(*fields["levels"])
         message = _KINDS[kind](**fields)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"a packet of {len(packet)} bytes came that is no message: {error}") from error

@@ -4,10 +4,11 @@ import logging
 import sys
 
 import structlog
+from structlog.typing import Processor
 
 
-def configure() -> None:
-    """Set the log up for the whole process."""
+def configure(redact: Processor) -> None:
+    """Set the log up for the whole process; `redact` strikes secrets out of every event."""
     to_person = sys.stderr.isatty()
     renderer = structlog.dev.ConsoleRenderer() if to_person else structlog.processors.JSONRenderer()
     structlog.configure(
@@ -15,6 +16,7 @@ def configure() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper("iso", utc=True),
             structlog.processors.format_exc_info,
+            redact,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),

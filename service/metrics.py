@@ -88,7 +88,9 @@ class Metrics:
         self.pinned_memory = gauge("pinned_memory_bytes", "Host memory page-locked for a GPU.", ["device"])
         self.worker_restarts = counter("worker_restarts_total", "Restarts of a worker.", ["device", "reason"])
         self.reconnects = counter(
-            "reconnects_total", "Connections to a camera that failed or were lost, by cause.", ["source", "code"]
+            "reconnects_total",
+            "Connections to a camera that failed or were lost, by cause.",
+            ["source", "code"],
         )
         self.output_up = gauge("output_up", "1 while an output of a camera works.", ["source", "output"])
         self.config_reloads = counter(

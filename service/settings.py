@@ -1,5 +1,7 @@
 """What an operator can set, read once at the start from LUMAFLOW_* variables and the command line."""
 
+from pathlib import Path
+
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -14,6 +16,7 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     device: str = Field("auto", description="auto, cpu, cuda or cuda:N")
+    config: Path | None = Field(None, description="YAML file of cameras; read again on SIGHUP")
     demo: bool = Field(False, description="add the looping sample source `demo`")
 
     slots: int = Field(8, ge=4, le=256, description="frames that can be inside the service at once")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from service.doorbell import Job, Media, Op, Reply, Size
+from service.doorbell import Job, Levels, Media, Op, Reply, Size, geometry_of
 from service.engine import Engine
 from service.errors import BusyError, GeometryConflictError, UnknownSourceError
 from service.metrics import Metrics
@@ -25,6 +25,7 @@ class Source:
     id: str
     options: SourceOptions
     geometry: Size | None = None
+    levels: Levels = Levels()
     fixed: bool = False
     kept: bool = False
     closed: bool = False
@@ -58,10 +59,26 @@ class Source:
         if not self.live:
             self._finished.clear()
         self._finished.append(time.monotonic())
-        self.geometry = reply.geometry
+        self.geometry, self.levels = reply.geometry, reply.levels
         if self.last is None or reply.sequence > self.last.sequence:
             self.last = reply
         self._wake()
+
+    def fix(self, shape: tuple[Size, Levels] | None) -> None:
+        """Let in frames of this shape alone from now on; None lets any in."""
+        self.fixed = shape is not None
+        self.geometry, self.levels = shape or (self.geometry, self.levels)
+
+    def check(self, geometry: Size, levels: Levels) -> None:
+        """Raise GeometryConflictError unless a frame of this shape may come in."""
+        if not self.fixed or self.geometry is None:
+            return
+        came, wanted = geometry_of(geometry, levels), geometry_of(self.geometry, self.levels)
+        if came != wanted:
+            raise GeometryConflictError(
+                f"a frame of {came} came; this source is fixed to {wanted}: send that, or change the source"
+                " with PUT"
+            )
 
     def close(self) -> None:
         """Let go of whoever waits for a frame: there will be none."""
@@ -86,8 +103,10 @@ class Upload:
     length: int
     arrived: float
     geometry: Size | None = None
+    levels: Levels = Levels()
     answer: Media = Media.JSON
     features: list[Feature] | None = None
+    corrupt: bool = False
 
 
 class Sources:
@@ -110,13 +129,12 @@ class Sources:
             raise UnknownSourceError(f"there is no source {name!r}; send it a frame, or make it with PUT")
         return source
 
-    def put(self, name: str, options: SourceOptions, geometry: Size | None) -> bool:
-        """Make a source or set one anew, with its geometry fixed when given; says whether it is new."""
+    def put(self, name: str, options: SourceOptions, fixed: tuple[Size, Levels] | None) -> bool:
+        """Make a source or set one anew, with its shape fixed when given; says whether it is new."""
         new = name not in self._sources
         source = self._sources[name] if not new else self._make(name)
         source.options, source.kept = options, True
-        source.fixed = geometry is not None
-        source.geometry = geometry or source.geometry
+        source.fix(fixed)
         return new
 
     def drop(self, name: str) -> None:
@@ -158,12 +176,8 @@ class Sources:
 
     async def enhance(self, source: Source, slot: Slot, upload: Upload) -> Reply:
         """Have the frame in `slot` enhanced. Raises what `Engine.call` does, and GeometryConflictError."""
-        wanted = source.geometry if source.fixed else None
-        if upload.geometry and wanted and upload.geometry != wanted:
-            raise GeometryConflictError(
-                "a frame of {}x{} {} came; this source is fixed to {}x{} {}: send that, or change the source"
-                " with PUT".format(*upload.geometry, *wanted)
-            )
+        if upload.geometry:
+            source.check(upload.geometry, upload.levels)
         source.options = source.options.with_features(upload.features or [])
         job = Job(
             0,
@@ -171,11 +185,13 @@ class Sources:
             source.id,
             length=upload.length,
             media=upload.media,
-            geometry=upload.geometry or wanted,
+            geometry=upload.geometry or (source.geometry if source.fixed else None),
+            levels=upload.levels,
             options=source.options.model_dump(mode="json"),
             sequence=source.submitted,
             answer=upload.answer,
             features=None if upload.features is None else [str(name) for name in upload.features],
+            corrupt=upload.corrupt,
         )
         answer = self._engine.submit(job, slot)
         source.submitted += 1

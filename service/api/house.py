@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from service.engine import Engine
+from service.ingest.cameras import Cameras
 from service.metrics import Metrics
 from service.pictures import Pictures
 from service.settings import Settings
@@ -23,6 +24,7 @@ class House:
     engine: Engine
     sources: Sources
     pictures: Pictures
+    cameras: Cameras
 
 
 async def house_of(request: Request) -> House:

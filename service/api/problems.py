@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from pipeline.errors import LumaflowError
+from service.ingest.redact import redact_urls
 
 MEDIA_TYPE = "application/problem+json"
 HEADERS: dict[int, dict[str, str]] = {
@@ -38,7 +39,9 @@ def problem(
     request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """A problem as a response."""
-    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, instance=request.url.path)
+    body = Problem(
+        title=HTTPStatus(status).phrase, status=status, detail=redact_urls(detail), instance=request.url.path
+    )
     return JSONResponse(
         body.model_dump(), status, {**HEADERS.get(status, {}), **(headers or {})}, media_type=MEDIA_TYPE
     )

@@ -1,29 +1,46 @@
 """What the routes take and give as JSON."""
 
-from typing import Literal, Self
+from dataclasses import fields
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pipeline.errors import OptionError
-from pipeline.frame import MAX_SIDE_PX, Geometry, PixelFormat
-from service.doorbell import Reply, Size
+from pipeline.formats import Alignment, Matrix, PixelFormat, Range
+from pipeline.geometry import MAX_SIDE_PX, Geometry
+from service.doorbell import Levels, Reply, Size, geometry_of
+from service.ingest.config import CameraConfig, Delivery, Transport
+from service.ingest.supervisor import Standing
 from service.options import Feature, OptionsPatch, SourceOptions
 from service.sources import Source
 
 
 class Shape(BaseModel):
-    """Width and height in pixels, and the pixel format."""
+    """Width and height in pixels, the pixel format, and how its samples are to be read."""
 
     model_config = ConfigDict(extra="forbid")
 
     width: int = Field(ge=1, le=MAX_SIDE_PX)
     height: int = Field(ge=1, le=MAX_SIDE_PX)
     format: PixelFormat
+    range: Range = Field(Range.UNSPECIFIED, description="unspecified: limited for YUV, full for all others")
+    alignment: Alignment = Field(Alignment.LSB, description="of gray10, gray12 and gray14 in their 16 bits")
+    matrix: Matrix = Field(Matrix.UNSPECIFIED, description="unspecified: bt601 below 720 lines, else bt709")
 
     @classmethod
-    def of(cls, size: Size | None) -> Self | None:
+    def of(cls, size: Size | None, levels: Levels) -> Self | None:
         """The shape of a message's geometry."""
-        return cls(width=size[0], height=size[1], format=PixelFormat(size[2])) if size else None
+        if size is None:
+            return None
+        geometry = geometry_of(size, levels)
+        return cls(
+            width=geometry.width,
+            height=geometry.height,
+            format=geometry.pixel_format,
+            range=geometry.range,
+            alignment=geometry.alignment,
+            matrix=levels.matrix,
+        )
 
     @property
     def size(self) -> Size:
@@ -31,9 +48,29 @@ class Shape(BaseModel):
         return self.width, self.height, str(self.format)
 
     @property
+    def levels(self) -> Levels:
+        """How its samples are to be read, what is not said settled as the pipeline does."""
+        return Levels.of(self.geometry, self.matrix)
+
+    @property
+    def geometry(self) -> Geometry:
+        """The same in the pipeline's own type. Raises FrameError."""
+        return Geometry(self.width, self.height, self.format, self.range, self.alignment)
+
+    @property
     def frame_bytes(self) -> int:
         """Bytes of one raw frame of this shape."""
-        return Geometry(self.width, self.height, self.format).frame_bytes
+        return self.geometry.frame_bytes
+
+
+class FixedShape(Shape):
+    """The shape of all frames of a source; one that no frame can have is refused."""
+
+    @model_validator(mode="after")
+    def possible(self) -> Self:
+        """Raises FrameError, a ValueError."""
+        _ = self.geometry
+        return self
 
 
 class SourcePut(BaseModel):
@@ -42,7 +79,20 @@ class SourcePut(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     options: SourceOptions = SourceOptions()
-    geometry: Shape | None = None
+    geometry: FixedShape | None = None
+    url: str | None = Field(None, max_length=2048, description="of a camera to be read; not told again")
+    transport: Transport | None = None
+    delivery: Delivery | None = None
+    deinterlace: bool | None = None
+    verify_tls: bool | None = None
+
+    def camera(self) -> CameraConfig | None:
+        """The camera this makes the source, None without a url. Raises OptionError."""
+        if self.url is None:
+            if camera_fields(self):
+                raise OptionError(f"{', '.join(camera_fields(self))} came without a url; add the camera's")
+            return None
+        return CameraConfig(**camera_fields(self))
 
 
 class SourcePatch(BaseModel):
@@ -51,7 +101,78 @@ class SourcePatch(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     options: OptionsPatch = OptionsPatch()
-    geometry: Shape | None = None
+    geometry: FixedShape | None = None
+    url: str | None = Field(None, min_length=1, max_length=2048, description="of a camera to be read instead")
+    transport: Transport | None = None
+    delivery: Delivery | None = None
+    deinterlace: bool | None = None
+    verify_tls: bool | None = None
+
+    def camera_changes(self) -> dict[str, Any]:
+        """What is to change at the camera."""
+        return camera_fields(self)
+
+
+def camera_fields(body: BaseModel) -> dict[str, Any]:
+    """The fields of a body that belong to a camera, as far as they were given."""
+    return body.model_dump(
+        include={"url", "transport", "delivery", "deinterlace", "verify_tls"}, exclude_none=True
+    )
+
+
+class OutputState(BaseModel):
+    """How an output of a camera stands."""
+
+    name: str
+    state: Literal["starting", "working", "waiting"]
+    why: str
+    written: int
+    dropped: int
+
+
+class CameraState(BaseModel):
+    """How a camera stands; the URL is told without credentials. The times are those of its newest frame."""
+
+    url: str
+    state: Literal["connecting", "live", "waiting", "paused", "ended"]
+    cause: Literal[
+        "",
+        "refused",
+        "timeout",
+        "auth",
+        "not_found",
+        "tls",
+        "codec",
+        "stalled",
+        "frozen",
+        "eof",
+        "corrupt",
+    ]
+    why: str
+    codec: str
+    epoch: int
+    corrupt: int
+    restamped: int
+    reconnects: int
+    pts_seconds: float | None
+    captured_at: float | None
+    outputs: list[OutputState]
+
+    @classmethod
+    def of(cls, url: str, standing: Standing) -> Self:
+        """How a supervisor's camera stands now."""
+        last = standing.last
+        known = {field.name: getattr(standing, field.name) for field in fields(standing)}
+        seconds = None
+        if last and last.pts is not None and last.time_base:
+            seconds = last.pts * last.time_base[0] / last.time_base[1]
+        return cls(
+            **{name: value for name, value in known.items() if name in cls.model_fields},
+            url=url,
+            why=standing.text,
+            pts_seconds=seconds,
+            captured_at=last.wall if last else None,
+        )
 
 
 class Figures(BaseModel):
@@ -62,6 +183,7 @@ class Figures(BaseModel):
     lut_age: int
     device: str
     geometry: Shape | None
+    clamped: int = Field(description="values beyond the depth, each set to the highest level")
     stage_seconds: dict[str, float]
     frame_seconds: float
 
@@ -73,14 +195,18 @@ class Figures(BaseModel):
             lut=reply.lut,
             lut_age=reply.lut_age,
             device=reply.device,
-            geometry=Shape.of(reply.geometry),
+            geometry=Shape.of(reply.geometry, reply.levels),
+            clamped=reply.clamped,
             stage_seconds=reply.stage_seconds,
             frame_seconds=reply.frame_seconds,
         )
 
 
 class Histograms(BaseModel):
-    """Counts of the 256 grey levels before and after, and the mapping (the mean over all tiles)."""
+    """Counts of 256 grey levels before and after, and the mapping (the mean over all tiles).
+
+    Levels deeper than 8 bits are counted by their upper 8.
+    """
 
     sequence: int
     lut: str
@@ -107,15 +233,16 @@ class SourceState(BaseModel):
     queue_depth: int
     stage_seconds: dict[str, float]
     frame_seconds: float | None
+    camera: CameraState | None
 
     @classmethod
-    def of(cls, source: Source, device: str) -> Self:
+    def of(cls, source: Source, device: str, camera: CameraState | None = None) -> Self:
         """How a source stands now."""
         last = source.last
         return cls(
             id=source.id,
             state="live" if source.live else "idle",
-            geometry=Shape.of(source.geometry),
+            geometry=Shape.of(source.geometry, source.levels),
             geometry_fixed=source.fixed,
             options=source.options,
             device=last.device if last else device,
@@ -128,6 +255,7 @@ class SourceState(BaseModel):
             queue_depth=source.waiting,
             stage_seconds=last.stage_seconds if last else {},
             frame_seconds=last.frame_seconds if last else None,
+            camera=camera,
         )
 
 

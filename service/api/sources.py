@@ -2,9 +2,10 @@
 
 from fastapi import APIRouter, Response
 
-from service.api.house import Home, SourceId
+from service.api.house import Home, House, SourceId
 from service.api.problems import problems
-from service.api.shapes import SourceList, SourcePatch, SourcePut, SourceState
+from service.api.shapes import CameraState, SourceList, SourcePatch, SourcePut, SourceState
+from service.sources import Source
 
 router = APIRouter(prefix="/v1/sources")
 
@@ -12,7 +13,7 @@ router = APIRouter(prefix="/v1/sources")
 @router.get("")
 async def list_sources(home: Home) -> SourceList:
     """All sources."""
-    return SourceList(sources=[SourceState.of(source, home.engine.device) for source in home.sources])
+    return SourceList(sources=[state_of(home, source) for source in home.sources])
 
 
 @router.put(
@@ -20,31 +21,49 @@ async def list_sources(home: Home) -> SourceList:
     responses={201: {"description": "Made", "model": SourceState}, **problems(413, 422, 429)},
 )
 async def put_source(home: Home, source: SourceId, body: SourcePut, response: Response) -> SourceState:
-    """Make a source, or set one anew; it stays until it is deleted."""
-    geometry = body.geometry.size if body.geometry else None
-    if home.sources.put(source, body.options, geometry):
+    """Make a source, or set one anew; it stays until it is deleted. With a url it is a camera, read here."""
+    new = all(one.id != source for one in home.sources)
+    camera = body.camera()
+    if camera:
+        await home.cameras.put(source, camera, body.options)
+    else:
+        if home.cameras.find(source):
+            await home.cameras.remove(source)
+        home.sources.put(source, body.options, body.geometry.size if body.geometry else None)
+    if new:
         response.status_code = 201
-    return SourceState.of(home.sources.get(source), home.engine.device)
+    return state_of(home, home.sources.get(source))
 
 
 @router.get("/{source}", responses=problems(404, 422))
 async def get_source(home: Home, source: SourceId) -> SourceState:
     """One source."""
-    return SourceState.of(home.sources.get(source), home.engine.device)
+    return state_of(home, home.sources.get(source))
 
 
 @router.patch("/{source}", responses=problems(404, 413, 422))
 async def patch_source(home: Home, source: SourceId, body: SourcePatch) -> SourceState:
     """Change the options that are given; the next frame then uses its own mapping."""
     found = home.sources.get(source)
+    changes = body.camera_changes()
+    if changes:
+        await home.cameras.change(source, changes)
     found.options = found.options.changed(body.options.changes())
     if "geometry" in body.model_fields_set:
-        found.fixed = body.geometry is not None
-        found.geometry = body.geometry.size if body.geometry else found.geometry
-    return SourceState.of(found, home.engine.device)
+        found.fix((body.geometry.size, body.geometry.levels) if body.geometry else None)
+    return state_of(home, found)
 
 
 @router.delete("/{source}", status_code=204, responses=problems(404, 422))
 async def delete_source(home: Home, source: SourceId) -> None:
-    """Delete a source, its mapping and its last frame."""
+    """Delete a source, its camera, its mapping and its last frame."""
+    if home.cameras.find(source):
+        await home.cameras.remove(source)
     home.sources.drop(source)
+
+
+def state_of(home: House, source: Source) -> SourceState:
+    """How a source stands now, with its camera if it has one."""
+    supervisor = home.cameras.find(source.id)
+    camera = CameraState.of(home.cameras.url(source.id), supervisor.standing) if supervisor else None
+    return SourceState.of(source, home.engine.device, camera)

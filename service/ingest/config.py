@@ -101,6 +101,7 @@ class CameraConfig(OptionsPatch):
     delivery: Delivery = Field("live", description="live: the newest frame wins; lossless: nothing dropped")
     loop: bool = Field(False, description="start files over at their end")
     deinterlace: bool = False
+    verify_tls: bool = Field(True, description="refuse a rtsps: or https: server without a good certificate")
     paused: bool = Field(False, description="begin paused")
     outputs: list[Output] = Field(default_factory=list)
 
@@ -142,6 +143,9 @@ class Config(Model):
         """What this configuration, which lies in `folder`, lets be opened."""
         networks: tuple[Network, ...] = tuple(ip_network(one) for one in self.networks)
         return Policy(networks, tuple(folder / one for one in self.files))
+
+
+NO_CAMERAS = Config.model_validate({})
 
 
 def schema() -> dict[str, Any]:

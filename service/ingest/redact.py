@@ -1,7 +1,7 @@
 """Nothing secret leaves: URLs lose their credentials, and known secrets are struck out everywhere."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
@@ -60,6 +60,6 @@ class Redactor:
             text = text.replace(secret, STRUCK)
         return redact_urls(text)
 
-    def __call__(self, logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
         """As a processor of the log: every text of an event without secrets."""
         return {key: self.text(value) if isinstance(value, str) else value for key, value in event.items()}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pipeline.backend import open_lane
 from pipeline.frame import Enhanced, Frame, Geometry
 from pipeline.lane import Lane
+from service.doorbell import Levels
 from service.errors import UnknownSourceError
 from service.options import SourceOptions
 
@@ -18,10 +19,10 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class SourceLane:
-    """A source's lane and its latest frame: `arrays` by name, `figures` for the reply.
+    """A source's lane and its latest frame: `raw` and `shown` as it came and went, `figures` for the reply.
 
-    arrays : raw and enhanced (H, W) or (H, W, 3) uint8; bins, lut, hog, lbp, heatmap_deviation and
-        heatmap_distance as in `Enhanced`. Each is copied into the same memory frame after frame.
+    arrays : bins, lut, hog, lbp, heatmap_deviation and heatmap_distance as in `Enhanced`. Everything is
+        copied into the same memory frame after frame.
     """
 
     def __init__(self, device: str, geometry: Geometry, options: dict[str, Any]) -> None:
@@ -29,27 +30,32 @@ class SourceLane:
         self.options = options
         wanted = SourceOptions.model_validate(options).to_pipeline()
         self.lane: Lane = open_lane(device, geometry, replace(wanted, slots=1))
+        self.raw, self.shown = Frame.empty(geometry), Frame.empty(self.lane.output)
         self.arrays: Arrays = {}
         self.figures: dict[str, Any] = {}
         self.used = time.monotonic()
 
-    def step(self, sequence: int, pixels: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
-        """Enhance one frame into `out` and keep copies of everything."""
+    def step(self, sequence: int, frame: Frame, out: Frame) -> Frame:
+        """Enhance one frame into `out` and keep copies of everything; returns it with its tags."""
         started = time.perf_counter()
-        pixel_format = self.geometry.pixel_format
-        self.lane.submit(Frame(pixels, pixel_format), Frame(out, pixel_format))
+        self.lane.submit(frame, out)
         enhanced = self.lane.collect()
         seconds = time.perf_counter() - started
-        self._keep({"raw": pixels, "enhanced": out, **results(enhanced)})
+        self.raw, self.shown = copied(frame, self.raw), copied(enhanced.frame, self.shown)
+        self._keep(results(enhanced))
         self.figures = {
             "sequence": sequence,
             "lut": str(enhanced.lut_kind),
             "lut_age": enhanced.lut_age,
+            "clamped": enhanced.clamped,
             "stage_seconds": {str(stage): time_ for stage, time_ in enhanced.stage_seconds.items()},
             "frame_seconds": seconds,
             "geometry": (self.geometry.width, self.geometry.height, str(self.geometry.pixel_format)),
+            "levels": Levels.of(self.geometry, frame.color.matrix),
+            "shown": str(self.lane.output),
             "device": self.lane.device,
         }
+        return enhanced.frame
 
     def _keep(self, arrays: Arrays) -> None:
         for name, array in arrays.items():
@@ -58,6 +64,13 @@ class SourceLane:
                 self.arrays[name] = array.copy()
             else:
                 np.copyto(kept, array)
+
+
+def copied(frame: Frame, into: Frame) -> Frame:
+    """The same frame in the memory of another one of its geometry."""
+    for plane, place in zip(frame.planes, into.planes, strict=True):
+        np.copyto(place, plane)
+    return replace(into, color=frame.color)
 
 
 def results(enhanced: Enhanced) -> Arrays:

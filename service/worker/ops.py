@@ -4,19 +4,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from pipeline.frame import Geometry, PixelFormat
-from pipeline.options import ColorMode
-from service.codec import encode_jpeg, encode_png, pack_npz
+from pipeline.frame import Frame
+from pipeline.geometry import Geometry
+from pipeline.options import ColorMode, Orientation
+from service.codec import displayed, encode_jpeg, encode_png, kept, pack_npz
 from service.doorbell import Job, Media, Op, View
 from service.errors import FeatureOffError
 from service.options import Feature
 from service.slots import SlotMemory
-from service.worker.answers import NAMES, heatmap_png, histogram_json, picked
+from service.worker.answers import NAMES, heatmap_png, histogram_json, picked, planes, viewed
 from service.worker.canary import Canary
-from service.worker.lanes import Lanes, SourceLane
-from service.worker.order import Pixels, Task
+from service.worker.lanes import Lanes, SourceLane, copied
+from service.worker.order import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +28,9 @@ class Outcome:
     encode: Callable[[], bytes] | None = None
 
 
-def pixels_in(memory: SlotMemory, job: Job, name: str, geometry: Geometry) -> Pixels:
-    """One of the job's buffers as a picture of this geometry. Raises TooLargeError when it has less room."""
-    return np.frombuffer(memory.buffer(job.slot, name, geometry.frame_bytes), np.uint8).reshape(
-        geometry.shape
-    )
+def frame_in(memory: SlotMemory, job: Job, name: str, geometry: Geometry) -> Frame:
+    """One of the job's buffers as a frame of this geometry. Raises TooLargeError when it has less room."""
+    return Frame.over(memory.buffer(job.slot, name, geometry.frame_bytes), geometry)
 
 
 class Ops:
@@ -60,38 +57,38 @@ class Ops:
 
     def _frame(self, task: Task) -> Outcome:
         """Enhance one frame from the slot's frame buffer into its enhanced buffer."""
-        job, pixels = task.job, task.pixels
-        assert pixels is not None  # prepared by the codec threads or the receive loop
-        geometry = Geometry(
-            pixels.shape[1], pixels.shape[0], PixelFormat.GRAY8 if pixels.ndim == 2 else PixelFormat.BGR24
-        )
-        out = pixels_in(self._memory, job, "enhanced", geometry)
-        lane = self._lanes.of(job.source, geometry, job.options)
-        lane.step(job.sequence, pixels, out)
+        job, frame = task.job, task.frame
+        assert frame is not None  # prepared by the codec threads or the receive loop
+        lane = self._lanes.of(job.source, frame.geometry, job.options)
+        out = frame_in(self._memory, job, "enhanced", lane.lane.output)
+        shown = lane.step(job.sequence, frame, out)
         if job.answer == Media.RAW:
-            return Outcome(lane.figures, "enhanced", out.nbytes)
-        return Outcome(lane.figures, encode=self._encoder(job, lane, out))
+            return Outcome(lane.figures, "enhanced", lane.lane.output.frame_bytes)
+        return Outcome(lane.figures, encode=self._encoder(job, lane, shown))
 
-    def _encoder(self, job: Job, lane: SourceLane, out: Pixels) -> Callable[[], bytes] | None:
+    def _encoder(self, job: Job, lane: SourceLane, shown: Frame) -> Callable[[], bytes] | None:
         match job.answer:
             case Media.JPEG:
-                return lambda: encode_jpeg(out, self._quality)
+                return lambda: encode_jpeg(displayed(shown), self._quality)
             case Media.PNG:
-                return lambda: encode_png(out)
+                return lambda: encode_png(kept(shown))
             case Media.NPZ:
                 arrays = picked(lane.arrays, job.features)
-                return lambda: pack_npz({"enhanced": out, **arrays})
+                return lambda: pack_npz({**planes(shown), **arrays})
         return None
 
     def _snapshot(self, task: Task) -> Outcome:
         """The last frame as JPEG: copied here, encoded later, so that the next frame may come meanwhile."""
         job, lane = task.job, self._lanes.latest(task.job.source)
-        picture = pixels_in(self._memory, job, "frame", lane.geometry)
-        np.copyto(picture, lane.arrays["enhanced" if job.view == View.ENHANCED else "raw"])
-        if job.view == View.SPLIT:
-            middle = lane.geometry.width // 2
-            np.copyto(picture[:, middle:], lane.arrays["enhanced"][:, middle:])
-        return Outcome(lane.figures, encode=lambda: encode_jpeg(picture, self._quality))
+        raw = enhanced = None
+        if job.view != View.ENHANCED:
+            raw = copied(lane.raw, frame_in(self._memory, job, "frame", lane.geometry))
+        if job.view != View.RAW:
+            enhanced = copied(lane.shown, frame_in(self._memory, job, "enhanced", lane.lane.output))
+        orientation = Orientation(lane.options.get("orientation", Orientation.NONE))
+        return Outcome(
+            lane.figures, encode=lambda: encode_jpeg(viewed(raw, enhanced, orientation), self._quality)
+        )
 
     def _features(self, task: Task) -> Outcome:
         lane = self._lanes.latest(task.job.source)
@@ -100,11 +97,10 @@ class Ops:
 
     def _histogram(self, task: Task) -> Outcome:
         lane = self._lanes.latest(task.job.source)
-        picture = pixels_in(self._memory, task.job, "frame", lane.geometry)
-        np.copyto(picture, lane.arrays["enhanced"])
+        shown = copied(lane.shown, frame_in(self._memory, task.job, "enhanced", lane.lane.output))
         figures, arrays = lane.figures, picked(lane.arrays, [Feature.HISTOGRAM])
         color = ColorMode(lane.options.get("color", ColorMode.VALUE))
-        return Outcome(figures, encode=lambda: histogram_json(figures, arrays, picture, color))
+        return Outcome(figures, encode=lambda: histogram_json(figures, arrays, shown, color))
 
     def _heatmap(self, task: Task) -> Outcome:
         lane = self._lanes.latest(task.job.source)

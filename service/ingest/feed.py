@@ -1,0 +1,131 @@
+"""The frames of one open container, decoded: with what is doubtful marked, and sound passed on beside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import av
+from av.container import InputContainer
+from av.packet import Packet
+from av.stream import Disposition
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from service.ingest.deinterlace import Deinterlacer
+from service.ingest.errors import CameraError, Cause
+from service.ingest.watchdog import Watchdog
+
+AnyPacket: TypeAlias = "Packet[Any]"
+KEY_SECONDS = 8.0
+"""How long to wait for the first key frame."""
+MOST_UNDECODED = 500
+"""So many packets in a row without a picture, and it is not video that this decoder knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A decoded picture; `corrupt` says that the decoder doubts it, or that it builds on one it doubts."""
+
+    frame: VideoFrame
+    corrupt: bool
+
+
+class Feed:
+    """Reads an open container.
+
+    `damaged` counts packets that gave no picture, `skipped` those before the first key frame.
+    """
+
+    def __init__(self, container: InputContainer, watchdog: Watchdog, deinterlace: bool, waits: bool) -> None:
+        self.container = container
+        self.video = _main_video(container)
+        self.audio = next(iter(container.streams.audio), None)
+        self.damaged = self.skipped = 0
+        self._watchdog = watchdog
+        self._deinterlacer = Deinterlacer() if deinterlace else None
+        self._waits = waits
+        self._doubtful = False
+        self._fruitless = 0
+        self._started = False
+        self._began = time.monotonic()
+        self.video.thread_type = (
+            "SLICE"  # frame threads would hold frames back, and lose good ones near a bad one
+        )
+
+    def pictures(self, on_audio: Callable[[AnyPacket], None]) -> Iterator[Picture]:
+        """Every picture until the end. Raises CameraError when it stalls or breaks off."""
+        wanted = [self.video] if self.audio is None else [self.video, self.audio]
+        for packet in self._packets(wanted):
+            if packet.stream is not self.video:
+                on_audio(packet)
+            elif self._wanted(packet):
+                yield from self._decode(packet)
+            if self._waits and self._watchdog.overdue:
+                raise CameraError(Cause.STALLED, "data comes, but no picture")
+        yield from self._decode(None)
+
+    def _packets(self, wanted: list[Any]) -> Iterator[AnyPacket]:
+        """Packet after packet; each is asked for anew, so that the deadline follows the camera's pace."""
+        while True:
+            try:
+                with self._watchdog.waiting(self._watchdog.limit_seconds):
+                    packet = next(self.container.demux(wanted), None)
+            except (av.ExitError, TimeoutError):
+                seconds = self._watchdog.limit_seconds
+                raise CameraError(Cause.STALLED, f"nothing came for {seconds:.1f} s") from None
+            except av.EOFError:
+                return
+            except av.FFmpegError as error:
+                if not self._waits:
+                    self.damaged += 1
+                    return  # where a file is cut off
+                raise CameraError(
+                    Cause.EOF, f"the connection broke: {error.strerror or 'no reason'}"
+                ) from None
+            if packet is None or (packet.dts is None and packet.size == 0):
+                return
+            yield packet
+
+    def _wanted(self, packet: AnyPacket) -> bool:
+        """Whether to decode this packet: at first only from a key frame on, where one comes in time.
+
+        A camera that refreshes line by line never sends one; its decoder then says what is corrupt.
+        """
+        if packet.is_corrupt:
+            self._doubtful = True
+        elif packet.is_keyframe:
+            self._doubtful = False
+        self._started = self._started or packet.is_keyframe or time.monotonic() - self._began > KEY_SECONDS
+        self.skipped += not self._started
+        return self._started
+
+    def _decode(self, packet: AnyPacket | None) -> Iterator[Picture]:
+        try:
+            frames = self.video.decode(packet)
+        except av.EOFError:
+            return
+        except av.FFmpegError as error:
+            self.damaged += 1
+            self._doubtful = True
+            self._fruitless += 1
+            if isinstance(error, NotImplementedError) or self._fruitless > MOST_UNDECODED:
+                raise CameraError(Cause.CODEC, "its video cannot be decoded; choose another codec") from None
+            return
+        self._fruitless = 0 if frames else self._fruitless
+        for frame in frames:
+            shown = self._deinterlacer(frame) if self._deinterlacer else frame
+            if shown is not None:
+                yield Picture(shown, frame.is_corrupt or self._doubtful)
+
+
+def _main_video(container: InputContainer) -> VideoStream:
+    """The first stream that moves; a cover picture only when there is nothing else."""
+    streams = container.streams.video
+    if not streams:
+        kinds = " and ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+        raise CameraError(Cause.CODEC, f"there is no video in it, only {kinds}")
+    moving = [one for one in streams if not one.disposition & Disposition.attached_pic]
+    return (moving or list(streams))[0]

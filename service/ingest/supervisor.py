@@ -1,0 +1,263 @@
+"""The API side of one camera: keeps its process running, lends it slots, has its frames enhanced."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from pipeline.errors import LumaflowError
+from service.child import Child
+from service.doorbell import (
+    Assignment,
+    Captured,
+    Grant,
+    Job,
+    Media,
+    Message,
+    Op,
+    Ready,
+    Reply,
+    Report,
+    Shown,
+    Taken,
+)
+from service.engine import Engine
+from service.errors import BusyError, WorkerUnavailableError
+from service.metrics import Metrics
+from service.slots import Slot, SlotRing
+from service.sources import Sources, Upload
+
+PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+"""Waits before a new process, by the number of processes in a row that gave no frame."""
+LAY_SECONDS = 5.0
+TAKE_SECONDS = 2.0
+RETRY_SECONDS = 0.02
+KEPT_BACK = 2
+"""Slots left to others, so that cameras never take the last."""
+IN_FLIGHT = {"live": 1, "lossless": 2}
+"""Frames of one camera in the worker. A second one there would only grow old."""
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a supervisor needs of the service."""
+
+    ring: SlotRing
+    engine: Engine
+    sources: Sources
+    metrics: Metrics
+
+
+@dataclass(slots=True)
+class Standing:
+    """How a camera stands, for whoever asks. `last` is the message about its newest frame."""
+
+    state: str = "connecting"
+    cause: str = ""
+    text: str = ""
+    codec: str = ""
+    epoch: int = 0
+    corrupt: int = 0
+    restamped: int = 0
+    reconnects: int = 0
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    last: Captured | None = None
+
+
+class Supervisor:
+    """One camera. Its frames wait for nobody and nobody waits for them."""
+
+    def __init__(self, assignment: Assignment, delivery: str, described: list[str], parts: Parts) -> None:
+        self.assignment = assignment
+        self.standing = Standing()
+        self._name = assignment.name
+        self._described = described
+        self._has_outputs = bool(assignment.camera.get("outputs"))
+        self._parts = parts
+        self._room = asyncio.Semaphore(IN_FLIGHT[delivery])
+        self._events: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._taken: dict[int, asyncio.Future[None]] = {}
+        self._frames: set[asyncio.Task[None]] = set()
+        self._lent: Slot | None = None
+        self._report = Report("connecting")
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it is started."""
+        return self._task is not None
+
+    def start(self) -> None:
+        """Start the process and keep one running from now on."""
+        if self._task is None:
+            self.standing.state = "connecting"
+            self._task = asyncio.create_task(self._supervise(), name=f"camera {self._name}")
+
+    async def stop(self, state: str = "paused") -> None:
+        """End the process, its outputs finished."""
+        task, self._task = self._task, None
+        if task:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        self.standing.state, self.standing.cause, self.standing.text = state, "", ""
+
+    async def _supervise(self) -> None:
+        failures = 0
+        while True:
+            try:
+                frames = await self._live()
+            except (OSError, WorkerUnavailableError) as error:
+                log.error("no process can be started", source=self._name, error=str(error))
+                frames = 0
+            failures = 0 if frames else failures + 1
+            pause = PAUSE_SECONDS[min(failures, len(PAUSE_SECONDS) - 1)]
+            self.standing.state, self.standing.cause = "waiting", "stalled"
+            self.standing.text = "its process ended and is started anew"
+            log.warning("camera's process ended; starting a new one", source=self._name, pause_seconds=pause)
+            await asyncio.sleep(pause)
+
+    async def _live(self) -> int:
+        """Start a process and take its frames to its end; returns how many it gave."""
+        self._events, self._report = asyncio.Queue(), Report("connecting")
+        memory = self._parts.ring.memory
+        arguments = [json.dumps({"slots": memory.slots, "slot_bytes": memory.slot_bytes})]
+        child = await Child.start("service.ingest", arguments, memory.fd, self._on_message, self._on_gone)
+        frames = 0
+        try:
+            child.send(self.assignment)
+            while await self._next(child):
+                frames += 1
+        finally:
+            await child.close()
+            self._take_back()
+            await asyncio.gather(*self._frames, return_exceptions=True)
+        return frames
+
+    async def _next(self, child: Child) -> bool:
+        """Lend a slot for one frame and have it enhanced; False when the process ended or talks nonsense."""
+        if not isinstance(await self._events.get(), Ready):
+            return False
+        await self._room.acquire()
+        try:
+            slot = self._lent = await self._free_slot()
+            slot.in_flight = True
+            child.send(Grant(slot.index, slot.generation))
+            async with asyncio.timeout(LAY_SECONDS):
+                captured = await self._events.get()
+        except BaseException as error:
+            self._room.release()
+            if isinstance(error, TimeoutError | WorkerUnavailableError):
+                return False
+            raise
+        if not isinstance(captured, Captured) or (captured.slot, captured.generation) != (
+            slot.index,
+            slot.generation,
+        ):
+            self._room.release()
+            return False
+        self._lent = None
+        self._parts.ring.settled(slot)
+        task = asyncio.create_task(self._carry(child, slot, captured))
+        self._frames.add(task)
+        task.add_done_callback(self._frames.discard)
+        return True
+
+    async def _free_slot(self) -> Slot:
+        """Wait until the worker is ready and a slot is free."""
+        while True:
+            if self._parts.engine.ready:
+                try:
+                    return self._parts.ring.acquire(KEPT_BACK)
+                except BusyError:
+                    pass
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _carry(self, child: Child, slot: Slot, captured: Captured) -> None:
+        """Take a frame through the worker and on to the outputs."""
+        try:
+            try:
+                reply, described = await self._enhance(slot, captured)
+            finally:
+                self._room.release()
+            self.standing.last = captured
+            if self._has_outputs:
+                await self._show(child, slot, captured, reply, described)
+        except LumaflowError as error:
+            log.debug("frame dropped", source=self._name, why=str(error))
+        finally:
+            self._parts.ring.release(slot)
+
+    async def _enhance(self, slot: Slot, captured: Captured) -> tuple[Reply, int]:
+        """The worker's reply, and how many bytes of descriptors lie in the slot's answer buffer."""
+        width, height, pixel_format = captured.geometry
+        length = width * height * (1 if pixel_format == "gray8" else 3)
+        with self._parts.sources.enter(self._name) as source:
+            upload = Upload(Media.RAW, length, captured.arrived, captured.geometry, corrupt=captured.corrupt)
+            enhanced = asyncio.ensure_future(self._parts.sources.enhance(source, slot, upload))
+            await asyncio.sleep(
+                0
+            )  # the frame's job is on its way; its descriptors are asked for right behind
+            described = self._ask_descriptors(slot)
+            reply = await enhanced
+            return reply, (await described).length if described else 0
+
+    def _ask_descriptors(self, slot: Slot) -> asyncio.Future[Reply] | None:
+        if not self._described:
+            return None
+        return self._parts.engine.submit(Job(0, Op.FEATURES, self._name, features=self._described), slot)
+
+    async def _show(self, child: Child, slot: Slot, captured: Captured, reply: Reply, described: int) -> None:
+        """Let the camera's process copy the enhanced picture; a process that does not is killed."""
+        taken = self._taken[slot.index] = asyncio.get_running_loop().create_future()
+        slot.in_flight = True
+        try:
+            child.send(
+                Shown(slot.index, slot.generation, captured.number, reply.sequence, reply.lut, described)
+            )
+            async with asyncio.timeout(TAKE_SECONDS):
+                await taken
+        except (TimeoutError, WorkerUnavailableError):
+            child.kill()
+        finally:
+            self._taken.pop(slot.index, None)
+            slot.in_flight = False
+
+    def _take_back(self) -> None:
+        """Give back the slot of a process that is no more."""
+        if self._lent is not None:
+            self._parts.ring.settled(self._lent)
+            self._parts.ring.release(self._lent)
+            self._lent = None
+
+    def _on_message(self, message: Message) -> None:
+        if isinstance(message, Report):
+            self._note(message)
+        elif isinstance(message, Taken):
+            taken = self._taken.get(message.slot)
+            if taken and not taken.done():
+                taken.set_result(None)
+        else:
+            self._events.put_nowait(message)
+
+    def _on_gone(self) -> None:
+        for taken in self._taken.values():
+            if not taken.done():
+                taken.set_result(None)
+        self._events.put_nowait(None)
+
+    def _note(self, report: Report) -> None:
+        """Take over a report, and what grew since the last one into the metrics."""
+        before, self._report = self._report, report
+        standing = self.standing
+        if (report.state, report.cause) != (standing.state, standing.cause):
+            log.info("camera", source=self._name, state=report.state, cause=report.cause, why=report.text)
+        standing.state, standing.cause, standing.text = report.state, report.cause, report.text
+        standing.codec, standing.epoch, standing.outputs = report.codec, report.epoch, report.outputs
+        standing.corrupt += report.corrupt - before.corrupt
+        standing.restamped += report.restamped - before.restamped
+        standing.reconnects += sum(report.reconnects.values()) - sum(before.reconnects.values())
+        self._parts.metrics.camera(self._name, before, report)

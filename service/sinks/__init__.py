@@ -1,0 +1,1 @@
+"""Where enhanced frames go besides HTTP clients: files and other servers."""

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""A real RTSP server on loopback for tests: `/usr/bin/python3 tests/rtsp_server.py PATH=WHAT...`.
+
+WHAT is a video file (.mp4 with H.264, H.265 or MJPEG, played once a client), `live:WIDTHxHEIGHT@RATE` (an endless
+moving picture), `still` (an endless picture that never changes), `secret:USER:PASSWORD` (a live picture behind
+a password, alone on its server) or `publish` (takes what a client publishes and plays it at PATH-played). Prints its port when it listens.
+"""
+
+import sys
+import threading
+
+import gi
+
+for module in ("Gst", "GstRtspServer", "GstApp"):
+    gi.require_version(module, "1.0")
+from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
+
+PAYLOADS = {"video/x-h264": "h264parse ! rtph264pay", "video/x-h265": "h265parse ! rtph265pay", "image/jpeg": "rtpjpegpay"}
+LIVE = (
+    "( videotestsrc is-live=true pattern={pattern} ! video/x-raw,width={width},height={height},framerate={rate}/1"
+    " ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max={rate} ! rtph264pay name=pay0 pt=96 config-interval=1"
+    " audiotestsrc is-live=true wave=silence ! audio/x-raw,rate=8000,channels=1 ! alawenc ! rtppcmapay name=pay1 pt=8 )"
+)
+TAKE = (
+    "( rtph264depay name=depay0 ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au"
+    " ! appsink name=taken emit-signals=true sync=false max-buffers=100 drop=true )"
+)
+PLAY = (
+    "( appsrc name=given is-live=true format=time do-timestamp=true"
+    " caps=video/x-h264,stream-format=byte-stream,alignment=au ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=1 )"
+)
+
+
+def main(mounts: list[str]) -> None:
+    """Serve until killed."""
+    Gst.init(None)
+    server = GstRtspServer.RTSPServer()
+    server.set_address("127.0.0.1")
+    server.set_service("0")
+    server.get_thread_pool().set_max_threads(8)  # publishing and playing on one thread lock each other out
+    for one in mounts:
+        path, _, what = one.partition("=")
+        add(server, path, what)
+    server.attach(None)
+    print(server.get_bound_port(), flush=True)
+    GLib.MainLoop().run()
+
+
+def add(server: GstRtspServer.RTSPServer, path: str, what: str) -> None:
+    """Mount one thing."""
+    if what.startswith("live:"):
+        size, _, rate = what.removeprefix("live:").partition("@")
+        width, _, height = size.partition("x")
+        mount(server, path, LIVE.format(pattern="ball", width=width, height=height, rate=rate))
+    elif what == "still":
+        mount(server, path, LIVE.format(pattern="smpte75", width=160, height=120, rate=10))
+    elif what.startswith("secret:"):
+        _, user, password = what.split(":")
+        factory = mount(server, path, LIVE.format(pattern="ball", width=160, height=120, rate=10))
+        server.set_auth(guard(factory, user, password))
+    elif what == "publish":
+        relay(server, path)
+    else:
+        kind, _, file = what.partition(":")
+        parse = {"h264": "h264parse ! rtph264pay", "h265": "h265parse ! rtph265pay", "mjpeg": "rtpjpegpay"}[kind]
+        pay = f"{parse} name=pay0 pt={26 if kind == 'mjpeg' else 96}"
+        pay += "" if kind == "mjpeg" else " config-interval=1"
+        mount(server, path, f"( filesrc location={file} ! qtdemux ! {pay} )", shared=False)
+
+
+def mount(server: GstRtspServer.RTSPServer, path: str, launch: str, shared: bool = True) -> GstRtspServer.RTSPMediaFactory:
+    """A factory of media at a path."""
+    factory = GstRtspServer.RTSPMediaFactory()
+    factory.set_launch(launch)
+    factory.set_shared(shared)
+    factory.set_latency(20)
+    server.get_mount_points().add_factory(path, factory)
+    return factory
+
+
+def guard(factory: GstRtspServer.RTSPMediaFactory, user: str, password: str) -> GstRtspServer.RTSPAuth:
+    """Let only this user at a mount; on a server with this, all mounts ask for a password."""
+    token = GstRtspServer.RTSPToken()
+    token.set_string("media.factory.role", "known")
+    permissions = GstRtspServer.RTSPPermissions()
+    permissions.add_role("known")
+    for what in ("media.factory.access", "media.factory.construct"):
+        permissions.add_permission_for_role("known", what, True)
+    factory.set_permissions(permissions)
+    auth = GstRtspServer.RTSPAuth()
+    auth.add_basic(GstRtspServer.RTSPAuth.make_basic(user, password), token)
+    return auth
+
+
+def relay(server: GstRtspServer.RTSPServer, path: str) -> None:
+    """Take a publisher at `path`, play its pictures at `path`-played."""
+    players: set[Gst.Element] = set()
+    lock = threading.Lock()
+
+    def pass_on(sink: Gst.Element) -> Gst.FlowReturn:
+        taken = sink.emit("pull-sample").get_buffer()
+        given = Gst.Buffer.new_wrapped(taken.extract_dup(0, taken.get_size()))
+        with lock:
+            for player in players:
+                player.emit("push-buffer", given)
+        return Gst.FlowReturn.OK
+
+    def on_publisher(_: object, media: GstRtspServer.RTSPMedia) -> None:
+        media.get_element().get_by_name("taken").connect("new-sample", pass_on)
+
+    def on_player(_: object, media: GstRtspServer.RTSPMedia) -> None:
+        player = media.get_element().get_by_name("given")
+        with lock:
+            players.add(player)
+        media.connect("unprepared", lambda _: players.discard(player))
+
+    taking = mount(server, path, TAKE)
+    taking.set_transport_mode(GstRtspServer.RTSPTransportMode.RECORD)
+    taking.connect("media-configure", on_publisher)
+    mount(server, f"{path}-played", PLAY).connect("media-configure", on_player)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
