@@ -104,7 +104,12 @@ class Frame:
     def shown(self, enhanced: "Frame") -> "Frame":
         """The planes of `enhanced` with this frame's time and tags."""
         return replace(
-            enhanced, pts=self.pts, time_base=self.time_base, corrupt=self.corrupt, color=self.color
+            enhanced,
+            pts=self.pts,
+            time_base=self.time_base,
+            corrupt=self.corrupt,
+            color=self.color,
+            alignment=self.alignment,
         )
 
 

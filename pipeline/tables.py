@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.frame import Geometry
-from pipeline.options import HogLayout, LbpMapping
+from pipeline.geometry import Geometry
+from pipeline.options import HogLayout, LbpMapping, Orientation
 
 LEVELS = 256
 """Grey levels of an 8-bit frame, and the entries of a LUT."""
@@ -25,7 +26,7 @@ class TileGrid:
 
     columns, rows : tiles along x and y
     tile_width, tile_height : pixels of one tile
-    source_x : (columns * tile_width,) int32, the real column that a padded column shows
+    source_x : (columns * tile_width,) int32, the real column of the frame that a padded column shows
     source_y : (rows * tile_height,) int32, likewise for rows
     """
 
@@ -42,9 +43,9 @@ class TileGrid:
         return self.tile_width * self.tile_height
 
 
-def tile_grid(width: int, height: int, tiles: tuple[int, int]) -> TileGrid:
-    """Cut a plane of `width` x `height` pixels into `tiles` = (columns, rows)."""
-    columns, rows = tiles
+def tile_grid(width: int, height: int, tiles: tuple[int, int], origin: tuple[int, int] = (0, 0)) -> TileGrid:
+    """Cut `width` x `height` pixels from `origin` = (x, y) on into `tiles` = (columns, rows)."""
+    (columns, rows), (x, y) = tiles, origin
     padded_width, padded_height = width, height
     if width % columns or height % rows:
         # One axis that does not divide pads both: OpenCV's behaviour.
@@ -55,21 +56,87 @@ def tile_grid(width: int, height: int, tiles: tuple[int, int]) -> TileGrid:
         rows,
         padded_width // columns,
         padded_height // rows,
-        _reflect(padded_width, width),
-        _reflect(padded_height, height),
+        _reflect(padded_width, width) + np.int32(x),
+        _reflect(padded_height, height) + np.int32(y),
     )
 
 
-def clip_limit(relative: float, tile_pixels: int) -> int:
+def clip_limit(relative: float, tile_pixels: int, levels: int = LEVELS) -> int:
     """Largest count of a bin before it is clipped (spec 4.2); 0 means no clipping."""
     if relative <= 0.0:
         return 0
-    return max(int(relative * tile_pixels / LEVELS), 1)
+    return max(int(relative * tile_pixels / levels), 1)
 
 
-def lut_scale(tile_pixels: int) -> np.float32:
-    """Factor from a cumulative count to a grey level (spec 4.4)."""
-    return np.float32(LEVELS - 1) / np.float32(tile_pixels)
+def lut_scale(tile_pixels: int, span: int = LEVELS - 1) -> np.float32:
+    """Factor from a cumulative count to a grey level, `span` levels above the lowest (spec 4.4)."""
+    return np.float32(span) / np.float32(tile_pixels)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The levels that carry a picture (spec 8, 9): of the frame, low..high, and after its mapping.
+
+    size : entries of a LUT, 2^b
+    """
+
+    size: int
+    low: int
+    high: int
+    shown_low: int
+    shown_high: int
+
+
+def level_span(geometry: Geometry, output: Geometry) -> Span:
+    """Levels of `geometry` that are mapped to those of `output`, which may have another depth."""
+    return Span(1 << geometry.layout.bits, *_nominal(geometry), *_nominal(output))
+
+
+def plain_lut(span: Span) -> NDArray[Any]:
+    """(2^b,) uint8 or uint16: the mapping that changes the depth and nothing else, levels clamped."""
+    kept = np.clip(np.arange(span.size), span.low, span.high) - span.low
+    factor = np.float32(span.shown_high - span.shown_low) / np.float32(span.high - span.low)
+    levels = span.shown_low + np.rint(kept.astype(np.float32) * factor)
+    return np.asarray(levels, np.uint8 if span.shown_high < LEVELS else np.uint16)
+
+
+def chroma_lut(geometry: Geometry, gain: float) -> NDArray[Any]:
+    """Chroma samples times `gain` about neutral, in the geometry's range; every word of its type has one.
+
+    Rounded half to even in double; limited chroma ends at 16 and 240 (at 8 bits).
+    """
+    bits, shift = geometry.layout.bits, geometry.shift
+    words = np.arange(1 << 8 * geometry.dtype.itemsize)
+    neutral, step = 1 << (bits - 1), 1 << (bits - 8)
+    low, high = (16 * step, 240 * step) if geometry.limited else (0, (1 << bits) - 1)
+    levels = np.clip(np.rint(neutral + ((words >> shift) - neutral) * gain), low, high).astype(np.int64)
+    return np.asarray(levels << shift, geometry.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a pixel of a turned frame finds its source (spec 12): out[y, x] = source[v, u].
+
+    swapped : (v, u) = (x, y), else (y, x)
+    up, left : v is counted from the last row, u from the last column
+    """
+
+    swapped: bool = False
+    up: bool = False
+    left: bool = False
+
+
+def turn_of(orientation: Orientation) -> Turn:
+    """The turn that an orientation stands for."""
+    return {
+        Orientation.NONE: Turn(),
+        Orientation.TRANSPOSE: Turn(swapped=True),
+        Orientation.ROTATE90: Turn(swapped=True, up=True),
+        Orientation.ROTATE180: Turn(up=True, left=True),
+        Orientation.ROTATE270: Turn(swapped=True, left=True),
+        Orientation.FLIP_X: Turn(left=True),
+        Orientation.FLIP_Y: Turn(up=True),
+    }[orientation]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,12 +157,15 @@ class Blend:
     edges: NDArray[np.int32]
 
 
-def blend(size: int, tile_size: int, tiles: int) -> Blend:
-    """Table of one axis of `size` pixels under `tiles` tiles of `tile_size` pixels."""
+def blend(size: int, tile_size: int, tiles: int, origin: int = 0) -> Blend:
+    """Table of one axis of `size` pixels under `tiles` tiles of `tile_size` pixels from `origin` on.
+
+    Pixels before and beyond the tiles see the nearest one.
+    """
     inverse = np.float32(1) / np.float32(tile_size)
-    position = np.arange(size, dtype=np.float32) * inverse - np.float32(0.5)
+    position = np.arange(-origin, size - origin, dtype=np.float32) * inverse - np.float32(0.5)
     below = np.floor(position)
-    index = below.astype(np.int32)
+    index = np.clip(below.astype(np.int32), -1, tiles - 1)
     weight = position - below
     return Blend(
         np.maximum(index, 0),
@@ -148,6 +218,12 @@ def lbp_labels(mapping: LbpMapping) -> NDArray[np.uint8]:
         LbpMapping.ROR: _ror_label,
     }[mapping]
     return np.array([label(code) for code in range(LEVELS)], dtype=np.uint8)
+
+
+def _nominal(geometry: Geometry) -> tuple[int, int]:
+    """Lowest and highest level of the range (spec 9)."""
+    bits = geometry.layout.bits
+    return (16 << (bits - 8), 235 << (bits - 8)) if geometry.limited else (0, (1 << bits) - 1)
 
 
 def _reflect(padded: int, size: int) -> NDArray[np.int32]:

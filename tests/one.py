@@ -37,5 +37,6 @@ def kept(enhanced: Enhanced) -> Enhanced:
     )
     arrays = {name: getattr(enhanced, name) for name in ("bins", "lut", "hog", "lbp", "lbp_labels")}
     copies = {name: None if array is None else array.copy() for name, array in arrays.items()}
-    shown = replace(enhanced.frame, pixels=enhanced.frame.pixels.copy())
+    chroma = tuple(plane.copy() for plane in enhanced.frame.chroma)
+    shown = replace(enhanced.frame, pixels=enhanced.frame.pixels.copy(), chroma=chroma)
     return replace(enhanced, frame=shown, heatmap=heatmap, **copies)

@@ -43,7 +43,7 @@ def test_every_channel_under_every_value_and_every_lut_entry_is_rounded_exactly(
     plane, out = value[None], np.empty_like(pixels)
     for level in range(256):
         mapped = np.full_like(plane, level)
-        recolor_value(pixels.reshape(1, -1), plane, mapped, out.reshape(1, -1))
+        recolor_value(pixels.reshape(1, -1), plane, mapped, (0, 0, value.size, 1), out.reshape(1, -1))
         np.testing.assert_array_equal(out, oracle.recolor_value(pixels, mapped))
 
 

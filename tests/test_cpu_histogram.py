@@ -31,11 +31,10 @@ def count(luma, tiles):
     grid = tile_grid(luma.shape[1], luma.shape[0], tiles)
     partials = np.empty((grid.rows, grid.columns, COUNTERS, 256), np.uint32)
     inside, padded = (np.empty((grid.rows, grid.columns, 256), np.uint32) for _ in range(2))
-    count_tiles(
-        luma, (grid.tile_width, grid.tile_height), grid.source_x, grid.source_y, partials, inside, padded
-    )
+    whole, tile = luma.shape[::-1], (grid.tile_width, grid.tile_height)
+    count_tiles(luma, (0, 0), whole, tile, grid.source_x, grid.source_y, partials, inside, padded)
     bins = np.empty(256, np.uint32)
-    sum_tiles(inside, bins)
+    sum_tiles(inside, 2, bins)
     return bins, padded
 
 

@@ -1,31 +1,33 @@
 """The heat map: how much contrast each tile has (spec 7, 13)."""
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 from numpy.typing import NDArray
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, parallel=True)
 def measure_tiles(
-    tiles: NDArray[np.uint32], deviation: NDArray[np.float64], distance: NDArray[np.int64]
+    tiles: NDArray[np.uint32], shift: int, deviation: NDArray[np.float64], distance: NDArray[np.int64]
 ) -> None:
     """Spread of every tile, and its distance from a flat histogram.
 
-    tiles : (rows, columns, 256) uint32
-    deviation : (rows, columns) float64, population standard deviation in grey levels
+    tiles : (rows, columns, 2^b) uint32
+    shift : b - 8
+    deviation : (rows, columns) float64, population standard deviation in 8-bit grey levels
     distance : (rows, columns) int64, mean distance to the uniform CDF in 1/65536
     """
-    for row in range(tiles.shape[0]):
-        for column in range(tiles.shape[1]):
-            deviation[row, column] = _deviation(tiles[row, column])
-            distance[row, column] = _distance(tiles[row, column])
+    columns = tiles.shape[1]
+    for tile in prange(tiles.shape[0] * columns):
+        row, column = tile // columns, tile % columns
+        deviation[row, column] = _deviation(tiles[row, column], shift)
+        distance[row, column] = _distance(tiles[row, column])
 
 
 @njit(nogil=True)
-def _deviation(bins: NDArray[np.uint32]) -> np.float64:
+def _deviation(bins: NDArray[np.uint32], shift: int) -> np.float64:
     pixels = first = second = np.int64(0)
-    for level in range(256):
-        count = np.int64(bins[level])
+    for value in range(bins.size):
+        count, level = np.int64(bins[value]), value >> shift
         pixels += count
         first += count * level
         second += count * level * level
@@ -36,11 +38,11 @@ def _deviation(bins: NDArray[np.uint32]) -> np.float64:
 
 @njit(nogil=True)
 def _distance(bins: NDArray[np.uint32]) -> np.int64:
-    pixels = np.int64(0)
-    for level in range(256):
+    levels, pixels = bins.size, np.int64(0)
+    for level in range(levels):
         pixels += np.int64(bins[level])
     total = cumulative = np.int64(0)
-    for level in range(256):
+    for level in range(levels):
         cumulative += np.int64(bins[level])
-        total += abs(256 * cumulative - pixels * (level + 1))
-    return (total // 256) * 65536 // (256 * pixels)
+        total += abs(levels * cumulative - pixels * (level + 1))
+    return (total // levels) * 65536 // (levels * pixels)

@@ -1,69 +1,97 @@
-"""Counting grey levels: the whole plane and every tile in one pass (spec 1, 4.1)."""
+"""Counting levels: the whole plane (or a region of it) and every tile in one pass (spec 1, 4.1)."""
+
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
 COUNTERS = 4
-"""Histograms kept side by side for one tile, so that a run of equal pixels does not wait for itself."""
+"""Histograms kept side by side for one 8-bit tile, so that a run of equal pixels does not wait for itself."""
+
+Levels = NDArray[Any]
+"""uint8, or uint16 above 8 bits; a histogram has a bin for each level of the depth."""
+Counts = NDArray[np.uint32]
 
 
 @njit(nogil=True, cache=True, parallel=True)
 def count_tiles(
-    luma: NDArray[np.uint8],
+    luma: Levels,
+    origin: tuple[int, int],
+    size: tuple[int, int],
     tile_size: tuple[int, int],
     source_x: NDArray[np.int32],
     source_y: NDArray[np.int32],
-    partials: NDArray[np.uint32],
-    inside: NDArray[np.uint32],
-    tiles: NDArray[np.uint32],
+    partials: Counts,
+    inside: Counts,
+    tiles: Counts,
 ) -> None:
     """Histograms of the tiles of a plane.
 
-    luma : (H, W) uint8
-    tile_size : (width, height) in pixels
+    luma : (H, W) uint8 or uint16, all of them levels of the depth
+    origin, size, tile_size : (x, y) and (width, height) in pixels of what is counted, and of a tile
     source_x, source_y : the reflected padding, as in `tables.TileGrid`
-    partials : (rows, columns, COUNTERS, 256) uint32, scratch
-    inside : (rows, columns, 256) uint32, counts of the real pixels alone: they sum to the plane's bins
-    tiles : (rows, columns, 256) uint32, counts with the padding, for CLAHE and the heat map
+    partials : (rows, columns, COUNTERS or 1, 2^b) uint32, scratch; with 1 it is not used
+    inside : (rows, columns, 2^b) uint32, counts of the real pixels alone: they sum to the plane's bins
+    tiles : (rows, columns, 2^b) uint32, counts with the padding, for CLAHE and the heat map
     """
-    height, width = luma.shape
+    end_x, end_y = origin[0] + size[0], origin[1] + size[1]
     tile_width, tile_height = tile_size
     rows, columns = tiles.shape[:2]
     for tile in prange(rows * columns):
         row, column = tile // columns, tile % columns
-        left, top = column * tile_width, row * tile_height
-        right, bottom = min(left + tile_width, width), min(top + tile_height, height)
-        counts, padded = partials[row, column], tiles[row, column]
-        counts[:] = 0
-        for y in range(top, bottom):
-            _count_row(luma[y, left:right], counts[0], counts[1], counts[2], counts[3])
-        for level in range(256):
-            padded[level] = counts[0, level] + counts[1, level] + counts[2, level] + counts[3, level]
-        inside[row, column] = padded
+        left, top = origin[0] + column * tile_width, origin[1] + row * tile_height
+        right, bottom = min(left + tile_width, end_x), min(top + tile_height, end_y)
+        real, padded = inside[row, column], tiles[row, column]
+        if partials.shape[2] == 1:
+            real[:] = 0
+            for y in range(top, bottom):
+                for level in luma[y, left:right]:
+                    real[level] += np.uint32(1)
+        else:
+            counts = partials[row, column]
+            counts[:] = 0
+            for y in range(top, bottom):
+                _count_row(luma[y, left:right], counts[0], counts[1], counts[2], counts[3])
+            for level in range(real.size):
+                real[level] = counts[0, level] + counts[1, level] + counts[2, level] + counts[3, level]
+        padded[:] = real
         for y in range(top, top + tile_height):
-            for x in range(max(left, width) if y < height else left, left + tile_width):
-                padded[luma[source_y[y], source_x[x]]] += np.uint32(1)
+            for x in range(max(left, end_x) if y < end_y else left, left + tile_width):
+                padded[luma[source_y[y - origin[1]], source_x[x - origin[0]]]] += np.uint32(1)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def sum_tiles(inside: Counts, bands: int, bins: Counts) -> None:
+    """Add the (rows, columns, 2^b) counts of `inside` up to the plane's `bins` : (2^b,) uint32.
+
+    bands : parts into which the levels are cut to be summed side by side
+    """
+    for band in prange(bands):
+        first, last = bins.size * band // bands, bins.size * (band + 1) // bands
+        bins[first:last] = 0
+        for row in range(inside.shape[0]):
+            for column in range(inside.shape[1]):
+                for level in range(first, last):
+                    bins[level] += inside[row, column, level]
 
 
 @njit(nogil=True, cache=True)
-def sum_tiles(inside: NDArray[np.uint32], bins: NDArray[np.uint32]) -> None:
-    """Add the (rows, columns, 256) counts of `inside` up to the plane's `bins` : (256,) uint32."""
-    bins[:] = 0
-    for row in range(inside.shape[0]):
-        for column in range(inside.shape[1]):
-            for level in range(256):
-                bins[level] += inside[row, column, level]
+def fold_levels(tiles: Counts, low: int, high: int) -> None:
+    """Count levels outside low..high as `low` or `high` (spec 9, limited range): tiles (.., .., 2^b)."""
+    for row in range(tiles.shape[0]):
+        for column in range(tiles.shape[1]):
+            bins = tiles[row, column]
+            for level in range(low):
+                bins[low] += bins[level]
+                bins[level] = 0
+            for level in range(high + 1, bins.size):
+                bins[high] += bins[level]
+                bins[level] = 0
 
 
 @njit(nogil=True)
-def _count_row(
-    row: NDArray[np.uint8],
-    first: NDArray[np.uint32],
-    second: NDArray[np.uint32],
-    third: NDArray[np.uint32],
-    fourth: NDArray[np.uint32],
-) -> None:
+def _count_row(row: Levels, first: Counts, second: Counts, third: Counts, fourth: Counts) -> None:
     """Count the pixels of a row, in turns into four histograms."""
     one = np.uint32(1)
     even = row.size // 4 * 4

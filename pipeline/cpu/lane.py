@@ -1,18 +1,16 @@
 """The CPU lane: the default without a GPU, and the definition of correct."""
 
 from collections import deque
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from pipeline.cpu.slot import Slot
 from pipeline.cpu.step import Step
-from pipeline.errors import DeviceError, StateError
-from pipeline.formats import PixelFormat
+from pipeline.errors import StateError
 from pipeline.frame import Enhanced, Frame
 from pipeline.geometry import Geometry
 from pipeline.lane import check_frame, output_geometry
-from pipeline.options import Mode, Options, Orientation, Output
+from pipeline.options import Options
 
 
 class CpuLane:
@@ -29,11 +27,10 @@ class CpuLane:
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
         self.options = options
-        _check_supported(geometry, options)
-        self._slots = [Slot(geometry, options) for _ in range(options.slots)]
+        self._slots = [Slot(geometry, self.output, options) for _ in range(options.slots)]
         self._done: deque[Enhanced] = deque()
         self._sequence = 0
-        self._step: Step | None = Step(geometry, options)
+        self._step: Step | None = Step(geometry, self.output, options)
         self._warm_up(self._step)
 
     @property
@@ -78,7 +75,8 @@ class CpuLane:
     def _warm_up(self, step: Step) -> None:
         """Compile with a black frame, and so touch the memory of every slot."""
         for slot in self._slots:
-            slot.input.pixels[:] = 0
+            for plane in slot.input.planes:
+                plane[:] = 0
             step.warm_up(slot, slot.input)
 
     def _open_step(self) -> Step:
@@ -90,10 +88,3 @@ class CpuLane:
         if self.in_flight == self.options.slots:
             raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
         return self._slots[self._sequence % self.options.slots]
-
-
-def _check_supported(geometry: Geometry, options: Options) -> None:
-    plain = replace(options, output=Output.SAME, orientation=Orientation.NONE, region=None)
-    known = geometry.pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24)
-    if not known or plain != options or options.equalization.mode is Mode.STRETCH:
-        raise DeviceError(f"{geometry} with {options} does not run on the CPU yet")

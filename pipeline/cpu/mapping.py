@@ -1,36 +1,42 @@
 """The mapping of the previous frame, kept from one frame to the next (spec 5)."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.frame import LutKind
-from pipeline.options import Equalization
+from pipeline.options import Mode
 from pipeline.succession import Succession
-from pipeline.tables import LEVELS
+
+Luts = NDArray[Any]
 
 
 class Mapping:
-    """The LUTs of the last good frame of a lane."""
+    """The LUTs of the last good frame of a lane: those of its output and, beside a deep one, of the display.
 
-    def __init__(self, equalization: Equalization) -> None:
-        columns, rows = equalization.grid
-        self._luts = np.empty((rows, columns, LEVELS), np.uint8)
-        self._succession = Succession(equalization.mode)
+    own : LUTs (rows, columns, 2^b) of the frame at hand, written anew for every frame
+    """
+
+    def __init__(self, mode: Mode, own: Sequence[Luts]) -> None:
+        self._own = own
+        self._kept = [np.empty_like(luts) for luts in own]
+        self._succession = Succession(mode)
 
     def reset(self) -> None:
         """Forget the mapping: the next frame uses its own."""
         self._succession.reset()
 
-    def advance(
-        self, own: NDArray[np.uint8], corrupt: bool, chosen: NDArray[np.uint8]
-    ) -> tuple[LutKind, int]:
+    def advance(self, corrupt: bool, chosen: Sequence[Luts]) -> tuple[LutKind, int]:
         """Write the LUTs to apply to this frame to `chosen`; say whose they are and their age in frames.
 
-        own, chosen : (rows, columns, 256) uint8. `own` becomes the mapping of the next frame, unless this
-        one is corrupt: it is mapped, but never maps another.
+        `own` becomes the mapping of the next frame, unless this one is corrupt: it is mapped, but never maps
+        another.
         """
         kind, age = self._succession.advance(corrupt)
-        np.copyto(chosen, self._luts if kind is LutKind.PREVIOUS else own)
-        if not corrupt:
-            np.copyto(self._luts, own)
+        for own, kept, luts in zip(self._own, self._kept, chosen, strict=True):
+            np.copyto(luts, kept if kind is LutKind.PREVIOUS else own)
+            if not corrupt:
+                np.copyto(kept, own)
         return kind, age
