@@ -35,6 +35,10 @@ class Levels(NamedTuple):
         return cls(geometry.range, geometry.alignment, matrix)
 
 
+USUAL = Levels()
+"""What a format means by itself."""
+
+
 def geometry_of(size: Size, levels: Levels) -> Geometry:
     """The geometry that a message gives. Raises FrameError, ValueError."""
     width, height, name = size
@@ -93,13 +97,13 @@ class Job:
     length: int = 0
     media: Media = Media.RAW
     geometry: Size | None = None
-    levels: Levels = Levels()
     options: dict[str, Any] = field(default_factory=dict)
     sequence: int = 0
     answer: Media = Media.JSON
     features: list[str] | None = None
     view: View = View.ENHANCED
     corrupt: bool = False
+    levels: Levels = USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class Reply:
     length: int = 0
     device: str = ""
     geometry: Size | None = None
-    levels: Levels = Levels()
+    levels: Levels = USUAL
     shown: str = ""
     sequence: int = 0
     lut: str = ""

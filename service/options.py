@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from pipeline.geometry import MAX_SIDE_PX
 from pipeline.options import (
+    MAX_CHROMA_GAIN,
     MAX_TILES,
     ColorMode,
     Equalization,
@@ -16,6 +18,9 @@ from pipeline.options import (
     Mode,
     Neighborhood,
     Options,
+    Orientation,
+    Output,
+    Region,
 )
 
 TILES = r"^[1-9][0-9]?x[1-9][0-9]?$"
@@ -47,6 +52,28 @@ Tiles = Annotated[str, Field(pattern=TILES, description="columns x rows"), After
 ClipLimit = Annotated[float, Field(ge=0, le=1000, description="relative to a flat histogram; 0: no clipping")]
 
 
+ChromaGain = Annotated[float, Field(ge=0, le=MAX_CHROMA_GAIN, description="of YUV frames; 1: unchanged")]
+
+
+class RegionOption(BaseModel):
+    """The rectangle whose histogram makes the mapping, in pixels of the turned frame.
+
+    `everywhere`: the whole frame is mapped; otherwise the pixels outside stay as they are.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    x: int = Field(ge=0, le=MAX_SIDE_PX)
+    y: int = Field(ge=0, le=MAX_SIDE_PX)
+    width: int = Field(ge=1, le=MAX_SIDE_PX)
+    height: int = Field(ge=1, le=MAX_SIDE_PX)
+    everywhere: bool = True
+
+    def to_pipeline(self) -> Region:
+        """The same in the pipeline's own type."""
+        return Region(self.x, self.y, self.width, self.height, self.everywhere)
+
+
 class SourceOptions(BaseModel):
     """How the frames of a source are enhanced and what is extracted from them."""
 
@@ -56,6 +83,11 @@ class SourceOptions(BaseModel):
     clip_limit: ClipLimit = 2.0
     tiles: Tiles = "8x8"
     color: ColorMode = ColorMode.VALUE
+    chroma_gain: ChromaGain = 1.0
+    output: Output = Output.SAME
+    orientation: Orientation = Orientation.NONE
+    region: RegionOption | None = None
+    clamp: bool = False
     features: Features = []
     hog_layout: HogLayout = HogLayout.OPENCV
     lbp_mapping: LbpMapping = LbpMapping.UNIFORM
@@ -65,10 +97,16 @@ class SourceOptions(BaseModel):
         """The same options in the pipeline's own types."""
         columns, rows = map(int, self.tiles.split("x"))
         return Options(
-            equalization=Equalization(self.mode, self.clip_limit, (columns, rows), self.color),
+            equalization=Equalization(
+                self.mode, self.clip_limit, (columns, rows), self.color, self.chroma_gain
+            ),
             hog=Hog(self.hog_layout) if Feature.HOG in self.features else None,
             lbp=Lbp(self.lbp_neighborhood, self.lbp_mapping) if Feature.LBP in self.features else None,
             heatmap=Feature.HEATMAP in self.features,
+            output=self.output,
+            orientation=self.orientation,
+            region=self.region.to_pipeline() if self.region else None,
+            clamp=self.clamp,
         )
 
     def changed(self, changes: dict[str, Any]) -> "SourceOptions":
@@ -82,7 +120,7 @@ class SourceOptions(BaseModel):
 
 
 class OptionsPatch(BaseModel):
-    """The options to change; those left out stay as they are."""
+    """The options to change; those left out stay as they are. A region of null is the whole frame again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -90,6 +128,11 @@ class OptionsPatch(BaseModel):
     clip_limit: ClipLimit | None = None
     tiles: Tiles | None = None
     color: ColorMode | None = None
+    chroma_gain: ChromaGain | None = None
+    output: Output | None = None
+    orientation: Orientation | None = None
+    region: RegionOption | None = None
+    clamp: bool | None = None
     features: Features | None = None
     hog_layout: HogLayout | None = None
     lbp_mapping: LbpMapping | None = None
@@ -97,4 +140,5 @@ class OptionsPatch(BaseModel):
 
     def changes(self) -> dict[str, Any]:
         """What was given."""
-        return self.model_dump(exclude_none=True)
+        whole = {"region": None} if "region" in self.model_fields_set else {}
+        return {**whole, **self.model_dump(exclude_none=True)}

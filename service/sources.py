@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from service.doorbell import Job, Levels, Media, Op, Reply, Size, geometry_of
+from service.doorbell import USUAL, Job, Levels, Media, Op, Reply, Size, geometry_of
 from service.engine import Engine
 from service.errors import BusyError, GeometryConflictError, UnknownSourceError
 from service.metrics import Metrics
@@ -25,7 +25,7 @@ class Source:
     id: str
     options: SourceOptions
     geometry: Size | None = None
-    levels: Levels = Levels()
+    levels: Levels = USUAL
     fixed: bool = False
     kept: bool = False
     closed: bool = False
@@ -103,7 +103,7 @@ class Upload:
     length: int
     arrived: float
     geometry: Size | None = None
-    levels: Levels = Levels()
+    levels: Levels = USUAL
     answer: Media = Media.JSON
     features: list[Feature] | None = None
     corrupt: bool = False

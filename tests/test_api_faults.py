@@ -112,7 +112,7 @@ def test_the_demo_source_is_there_and_comes_back_when_its_process_dies(victim: R
 
     wait_until(lambda: int(str(state()["frames"])) > 5, START_SECONDS)
     assert state()["state"] == "live"
-    assert state()["geometry"] == {"width": 640, "height": 360, "format": "bgr24"}
+    assert {**state()["geometry"], "width": 640, "height": 360, "format": "bgr24"} == state()["geometry"]
     assert set(state()["stage_seconds"]) >= {"hog", "lbp"}  # type: ignore[call-overload]
     (process,) = victim.children("service.ingest.demo")
     os.kill(process, signal.SIGKILL)

@@ -109,7 +109,14 @@ def test_a_gray_png_stays_gray(client: httpx.Client, rng: np.random.Generator) -
 
 def test_json_gives_figures_only(client: httpx.Client, rng: np.random.Generator) -> None:
     figures = post(client, "figures", png(dim(rng)), "image/png", accept="application/json").json()
-    assert figures["geometry"] == {"width": 120, "height": 90, "format": "bgr24"}
+    assert figures["geometry"] == {
+        "width": 120,
+        "height": 90,
+        "format": "bgr24",
+        "range": "full",
+        "alignment": "lsb",
+        "matrix": "unspecified",
+    }
     assert (figures["sequence"], figures["lut"], figures["lut_age"]) == (0, "own", 0)
     assert figures["device"] == "cpu"
     assert set(figures["stage_seconds"]) == {"upload", "histogram", "lut", "apply", "download"}

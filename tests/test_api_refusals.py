@@ -85,7 +85,7 @@ def test_a_frame_without_a_content_type_is_refused(client: httpx.Client) -> None
 @pytest.mark.parametrize(
     ("query", "length", "status", "words"),
     [
-        ({}, 128, 400, "without its geometry; add ?format=gray8|bgr24"),
+        ({}, 128, 400, "without its geometry; add ?format=gray8|gray10"),
         ({"format": "gray8", "width": "16"}, 128, 400, "without its geometry"),
         (GRAY, 127, 400, "raw body of 127 bytes came; its format, width and height make 128"),
         (GRAY, 129, 400, "129 bytes"),

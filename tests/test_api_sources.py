@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+PLAIN = {"range": "full", "alignment": "lsb", "matrix": "unspecified"}
 GRAY = {"width": 8, "height": 4, "format": "gray8"}
 
 
@@ -40,7 +41,7 @@ def test_a_source_comes_into_being_with_its_first_frame(client: httpx.Client) ->
     state = client.get("/v1/sources/first").json()
     assert (state["state"], state["frames"], state["sequence"]) == ("live", 2, 1)
     assert (state["lut"], state["lut_age"], state["queue_depth"]) == ("previous", 1, 0)
-    assert (state["geometry"], state["geometry_fixed"]) == (GRAY, False)
+    assert (state["geometry"], state["geometry_fixed"]) == ({**GRAY, **PLAIN}, False)
     assert state["frames_per_second"] > 0
     assert 0 <= state["age_seconds"] < 60
     assert set(state["stage_seconds"]) == {"upload", "histogram", "lut", "apply", "download"}
@@ -99,6 +100,14 @@ def test_a_deleted_source_is_gone_with_its_mapping(client: httpx.Client) -> None
         ("PUT", {"options": {"features": ["smell"]}}, "options.features.0"),
         ("PUT", {"geometry": {"width": 0, "height": 1, "format": "gray8"}}, "geometry.width"),
         ("PUT", {"geometry": {"width": 1, "height": 1, "format": "cmyk"}}, "geometry.format"),
+        (
+            "PUT",
+            {"geometry": {"width": 1, "height": 1, "format": "bgr24", "range": "limited"}},
+            "expand it to full range",
+        ),
+        ("PUT", {"options": {"orientation": "sideways"}}, "options.orientation"),
+        ("PUT", {"options": {"chroma_gain": 9}}, "options.chroma_gain"),
+        ("PUT", {"options": {"region": {"x": 0, "y": 0, "width": 0, "height": 1}}}, "options.region.width"),
         ("PATCH", {"options": {"tiles": "99x99"}}, "options.tiles"),
         ("PATCH", {"options": {"hog": True}}, "options.hog"),
         ("PUT", [1], "the body"),

@@ -61,11 +61,14 @@ def jpeg_with_sof(marker: int, bits: int = 8, components: int = 3) -> bytes:
         ("JPEG", "RGB", {"restart_marker_blocks": 1}, 3, 8),
         ("JPEG", "L", {}, 1, 8),
         ("PNG", "RGB", {}, 3, 8),
-        ("PNG", "RGBA", {}, 3, 8),
+        ("PNG", "RGBA", {}, 4, 8),
         ("PNG", "L", {}, 1, 8),
-        ("PNG", "LA", {}, 1, 8),
+        ("PNG", "LA", {}, 4, 8),
         ("PNG", "1", {}, 1, 1),
         ("PNG", "P", {}, 3, 8),
+        ("PNG", "P", {"transparency": 0}, 4, 8),
+        ("PNG", "RGB", {"transparency": (0, 0, 0)}, 4, 8),
+        ("PNG", "I;16", {}, 1, 16),
     ],
 )
 def test_size_channels_and_bits_are_read(
@@ -109,6 +112,25 @@ def test_every_truncation_is_refused(kind: str) -> None:
             read_header(whole[:length], LIMIT)
 
 
+def test_inks_are_known_and_give_colour() -> None:
+    header = read_header(stored("JPEG", picture(mode="CMYK")), LIMIT)
+    assert (header.inks, header.channels, header.geometry.pixel_format) == (True, 3, "bgr24")
+
+
+@pytest.mark.parametrize(
+    ("color", "bits", "pixel_format"),
+    [(0, 16, "gray16"), (0, 4, "gray8"), (2, 8, "bgr24"), (4, 8, "bgra32"), (6, 8, "bgra32")],
+)
+def test_a_header_knows_the_frame_it_becomes(color: int, bits: int, pixel_format: str) -> None:
+    assert str(read_header(png(9, 8, bits, color), LIMIT).geometry) == f"9x8 {pixel_format}"
+
+
+@pytest.mark.parametrize("color", [2, 4, 6])
+def test_no_frame_holds_16_bits_in_colour(color: int) -> None:
+    with pytest.raises(UnsupportedMediaError, match="colour image of 16 bits"):
+        _ = read_header(png(9, 8, 16, color), LIMIT).geometry
+
+
 def test_an_empty_body_is_named_as_such() -> None:
     with pytest.raises(BadFrameError, match="empty body"):
         read_header(b"", LIMIT)
@@ -129,10 +151,8 @@ def test_another_format_is_named(start: bytes, name: str) -> None:
         (jpeg_with_sof(0xC3), "lossless"),
         (jpeg_with_sof(0xC9), "arithmetic"),
         (jpeg_with_sof(0xC1, bits=12), "12 bits"),
-        (jpeg_with_sof(0xC0, components=4), "CMYK"),
         (jpeg_with_size(16, 0), "height only after"),
         (png(8, 8, 8, 0, chunk(b"acTL", bytes(8)), chunk(b"IDAT"), chunk(b"IEND")), "animated"),
-        (png(8, 8, bits=16), "16 bits"),
     ],
 )
 def test_a_variant_that_is_not_taken_is_named(data: bytes, what: str) -> None:

@@ -1,17 +1,19 @@
 """POST a frame, get it back enhanced."""
 
 import time
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipeline.frame import MAX_SIDE_PX, PixelFormat
+from pipeline.formats import Alignment, Matrix, PixelFormat, Range
+from pipeline.geometry import MAX_SIDE_PX, Geometry
 from service.api.accept import choose
 from service.api.body import drain, received
 from service.api.house import Home, SourceId
 from service.api.problems import problems
 from service.api.shapes import Figures, Shape, features_in
-from service.doorbell import Media, Reply
+from service.doorbell import Levels, Media, Reply
 from service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
 from service.slots import Slot
 from service.sources import Upload
@@ -38,6 +40,10 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
                 "description": "whose mapping was applied",
                 "schema": {"enum": ["previous", "own", "identity"]},
             },
+            "X-Lumaflow-Shown": {
+                "description": "size and format of the enhanced frame, as in a raw answer",
+                "schema": {"type": "string"},
+            },
             "X-Lumaflow-Device": {"description": "where it ran", "schema": {"type": "string"}},
             "Server-Timing": {"description": "time of every stage in ms", "schema": {"type": "string"}},
         },
@@ -53,9 +59,6 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-RAW_FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
-
-
 @router.post("/v1/sources/{source}/frames", responses=ANSWERS, openapi_extra=BODY, response_class=Response)
 async def post_frame(
     request: Request,
@@ -64,6 +67,13 @@ async def post_frame(
     pixel_format: Annotated[PixelFormat | None, Query(alias="format", description="of a raw frame")] = None,
     width: Side = None,
     height: Side = None,
+    levels: Annotated[Range, Query(alias="range", description="unspecified: limited for YUV, else full")] = (
+        Range.UNSPECIFIED
+    ),
+    alignment: Annotated[Alignment, Query(description="of gray10, gray12, gray14")] = Alignment.LSB,
+    matrix: Annotated[Matrix, Query(description="unspecified: bt601 below 720 lines, else bt709")] = (
+        Matrix.UNSPECIFIED
+    ),
     features: Annotated[str | None, Query(description="hog,lbp,histogram,heatmap: what an npz holds")] = None,
 ) -> Response:
     """Enhance one frame of a source, which comes into being with its first frame."""
@@ -74,10 +84,13 @@ async def post_frame(
         wanted = features_in(features)
         raw = None
         if media is Media.RAW:
-            raw = raw_geometry(pixel_format, width, height, home.settings.max_pixels)
+            geometry = raw_geometry(pixel_format, width, height, levels, alignment)
+            raw = raw_shape(geometry, matrix, home.settings.max_pixels)
         with home.sources.enter(source) as sender:
             async with received(request, home.ring, raw, home.settings.body_seconds) as (slot, length):
-                upload = Upload(media, length, arrived, raw.size if raw else None, answer, wanted)
+                upload = Upload(media, length, arrived, answer=answer, features=wanted)
+                if raw:
+                    upload = replace(upload, geometry=raw.size, levels=raw.levels)
                 reply = await home.sources.enhance(sender, slot, upload)
                 return response(reply, slot, answer)
     except Exception:
@@ -94,20 +107,31 @@ def media_of(request: Request) -> Media:
 
 
 def raw_geometry(
-    pixel_format: PixelFormat | None, width: int | None, height: int | None, max_pixels: int
-) -> Shape:
-    """The geometry a raw frame's query gives. Raises BadFrameError (incomplete), TooLargeError."""
+    pixel_format: PixelFormat | None,
+    width: int | None,
+    height: int | None,
+    levels: Range,
+    alignment: Alignment,
+) -> Geometry:
+    """The geometry a raw frame's query gives. Raises BadFrameError (incomplete), FrameError (impossible)."""
     if pixel_format is None or width is None or height is None:
         raise BadFrameError(
-            f"a raw frame came without its geometry; add ?format={'|'.join(RAW_FORMATS)}&width=..&height=.."
+            f"a raw frame came without its geometry; add ?format={'|'.join(PixelFormat)}&width=..&height=.."
         )
-    if pixel_format not in RAW_FORMATS:
-        raise BadFrameError(f"a raw frame of {pixel_format} came; send one of {', '.join(RAW_FORMATS)}")
+    return Geometry(width, height, pixel_format, levels, alignment)
+
+
+def raw_shape(geometry: Geometry, matrix: Matrix, max_pixels: int) -> Shape:
+    """The shape of a raw frame. Raises TooLargeError."""
+    width, height = geometry.width, geometry.height
     if width * height > max_pixels:
         raise TooLargeError(
             f"{width}x{height} = {width * height} pixels came; at most {max_pixels} are taken"
         )
-    return Shape(width=width, height=height, format=pixel_format)
+    size = (width, height, str(geometry.pixel_format))
+    shape = Shape.of(size, Levels.of(geometry, matrix))
+    assert shape is not None
+    return shape
 
 
 def response(reply: Reply, slot: Slot, answer: Media) -> Response:
@@ -116,6 +140,7 @@ def response(reply: Reply, slot: Slot, answer: Media) -> Response:
     headers = {
         "X-Lumaflow-Frame": str(reply.sequence),
         "X-Lumaflow-Lut": reply.lut,
+        "X-Lumaflow-Shown": reply.shown,
         "X-Lumaflow-Device": reply.device,
         "Server-Timing": timing,
         "Cache-Control": "no-store",

@@ -66,6 +66,11 @@ class Shape(BaseModel):
 class FixedShape(Shape):
     """The shape of all frames of a source; one that no frame can have is refused."""
 
+    @property
+    def fixed(self) -> tuple[Size, Levels]:
+        """This shape as a source is fixed to it."""
+        return self.size, self.levels
+
     @model_validator(mode="after")
     def possible(self) -> Self:
         """Raises FrameError, a ValueError."""

@@ -11,7 +11,7 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import ColorRange, Colorspace, Interpolation
 from numpy.typing import NDArray
 
-BT709, BT601 = 1, 6
+BT709, BT601, BT2020, UNSAID = 1, 6, 9, 2
 LIMITED, FULL = 1, 2
 HD_LINES = 720
 # Rounded to the nearest and with chroma interpolated; the plain conversion is off by up to 3 levels.

@@ -3,15 +3,16 @@
 import json
 from typing import Any
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.options import ColorMode
-from service.codec import encode_png
+from pipeline.formats import Chroma, Family
+from pipeline.frame import Frame
+from pipeline.options import ColorMode, Orientation
+from service.codec import EXIF, displayed, encode_png, turned
+from service.codec.opencv import cv2
 from service.options import Feature
 from service.worker.lanes import Arrays
-from service.worker.order import Pixels
 
 NAMES = {
     Feature.HOG: ("hog",),
@@ -31,25 +32,56 @@ def picked(arrays: Arrays, features: list[str] | None) -> Arrays:
     return {name: arrays[name].copy() for feature in wanted for name in NAMES[feature] if name in arrays}
 
 
-def luma(pixels: Pixels, color: ColorMode) -> Pixels:
-    """The (H, W) plane whose histogram the source's colour mode equalises."""
-    if pixels.ndim == 2:
-        return pixels
+def planes(frame: Frame) -> Arrays:
+    """All planes of an enhanced frame by the names they have in an npz file."""
+    chroma = {
+        Chroma.PAIRED: ("enhanced_chroma",),
+        Chroma.PLANAR: ("enhanced_cb", "enhanced_cr"),
+    }.get(frame.pixel_format.layout.chroma, ())
+    return dict(zip(("enhanced", *chroma), frame.planes, strict=True))
+
+
+def viewed(raw: Frame | None, enhanced: Frame | None, orientation: Orientation) -> NDArray[np.uint8]:
+    """What a viewer sees: the one that is given, or raw on the left and enhanced on the right.
+
+    The raw frame is turned as the enhanced one was, so that both can be compared.
+    """
+    left = None if raw is None else turned(displayed(raw), EXIF[orientation])
+    right = None if enhanced is None else displayed(enhanced)
+    if left is None or right is None:
+        return np.asarray(left if right is None else right, np.uint8)
+    middle = right.shape[1] // 2
+    return np.concatenate((left[:, :middle], right[:, middle:]), axis=1)
+
+
+def levels(frame: Frame, color: ColorMode) -> NDArray[np.uint8]:
+    """The (H, W) plane whose histogram the source's colour mode equalises; the upper 8 bits of its levels."""
+    geometry, layout = frame.geometry, frame.pixel_format.layout
+    if layout.family is not Family.RGB:
+        plane = frame.pixels[..., layout.luma] if layout.channels > 1 else frame.pixels
+        return np.asarray(plane[:, : geometry.width] >> (geometry.shift + layout.bits - 8), np.uint8)
     if color == ColorMode.LUMA:
-        return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGR2YCrCb)[:, :, 0], np.uint8)
-    blue, green, red = cv2.split(pixels)
-    return np.asarray(cv2.max(cv2.max(blue, green), red), np.uint8)
+        code = cv2.COLOR_BGR2YCrCb if layout.blue == 0 else cv2.COLOR_RGB2YCrCb
+        return np.asarray(cv2.cvtColor(frame.pixels[..., :3], code)[:, :, 0], np.uint8)
+    first, second, third = cv2.split(frame.pixels)[:3]
+    return np.asarray(cv2.max(cv2.max(first, second), third), np.uint8)
 
 
-def histogram_json(figures: dict[str, Any], arrays: Arrays, enhanced: Pixels, color: ColorMode) -> bytes:
-    """Histograms before and after, and the mapping (the mean over all tiles), of the last frame."""
-    after = np.bincount(luma(enhanced, color).ravel(), minlength=256)
+def histogram_json(figures: dict[str, Any], arrays: Arrays, enhanced: Frame, color: ColorMode) -> bytes:
+    """Histograms before and after, and the mapping (the mean over all tiles), of the last frame.
+
+    In 256 levels whatever the depth: deeper ones are counted by their upper 8 bits.
+    """
+    after = np.bincount(levels(enhanced, color).ravel(), minlength=256)
+    mapping = arrays["lut"].reshape(-1, arrays["lut"].shape[-1]).mean(axis=0)
+    if arrays["lut"].dtype != np.uint8:
+        mapping *= 255 / (mapping.size - 1)
     answer = {
         "sequence": figures["sequence"],
         "lut": figures["lut"],
-        "before": arrays["bins"].tolist(),
+        "before": arrays["bins"].reshape(256, -1).sum(axis=1).tolist(),
         "after": after.tolist(),
-        "mapping": arrays["lut"].reshape(-1, 256).mean(axis=0).round(2).tolist(),
+        "mapping": mapping.reshape(256, -1).mean(axis=1).round(2).tolist(),
     }
     return json.dumps(answer, separators=(",", ":")).encode()
 

@@ -5,20 +5,16 @@ from collections import deque
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
-from numpy import uint8
-from numpy.typing import NDArray
-
+from pipeline.frame import Frame
 from service.doorbell import Job
-
-Pixels = NDArray[uint8]
 
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A job on its way: `pixels` once decoded, `prepared` once the lane thread may have it."""
+    """A job on its way: `frame` once decoded, `prepared` once the lane thread may have it."""
 
     job: Job
-    pixels: Pixels | None = None
+    frame: Frame | None = None
     prepared: bool = False
     refused: bool = False
 

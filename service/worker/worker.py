@@ -16,15 +16,17 @@ from typing import NoReturn
 
 from pipeline.backend import memory_held
 from pipeline.errors import DeviceLostError, LumaflowError
-from pipeline.frame import Geometry, PixelFormat
+from pipeline.formats import Color, Matrix
+from pipeline.frame import Frame
+from pipeline.options import Orientation
 from service.codec import decode
-from service.doorbell import Job, Media, Op, Reply, messages, ring
+from service.doorbell import Job, Media, Op, Reply, geometry_of, messages, ring
 from service.errors import GeometryConflictError, UnsupportedMediaError
-from service.header import read_header
+from service.header import ImageHeader, read_header
 from service.slots import SlotMemory
 from service.worker.lanes import Lanes
-from service.worker.ops import Ops, Outcome, pixels_in
-from service.worker.order import Order, Pixels, Task
+from service.worker.ops import Ops, Outcome, frame_in
+from service.worker.order import Order, Task
 
 IDLE_CHECK_SECONDS = 5.0
 DEVICE_LOST_STATUS = 70
@@ -77,37 +79,46 @@ class Worker:
             self._order.prepare(task)
 
     def _prepare(self, task: Task) -> None:
-        """On a codec thread: bring the task's pixels into the slot's frame buffer."""
+        """On a codec thread: bring the task's frame into the slot's frame buffer."""
         with self._refusing(task):
             job = task.job
             self._memory.check(job.slot, job.generation)
-            task.pixels = self._received(job) if job.media == Media.RAW else self._decoded(job)
+            task.frame = self._received(job) if job.media == Media.RAW else self._decoded(job)
         self._order.prepare(task)
 
-    def _received(self, job: Job) -> Pixels:
+    def _received(self, job: Job) -> Frame:
         """A raw frame, which was received where it is needed."""
         if job.geometry is None:
             raise ValueError("a raw frame came without its geometry")
-        width, height, pixel_format = job.geometry
-        return pixels_in(self._memory, job, "frame", Geometry(width, height, PixelFormat(pixel_format)))
+        geometry = geometry_of(job.geometry, job.levels)
+        frame = frame_in(self._memory, job, "frame", geometry)
+        color = Color(geometry.range, Matrix(job.levels.matrix))
+        return replace(frame, color=color, corrupt=job.corrupt)
 
-    def _decoded(self, job: Job) -> Pixels:
+    def _decoded(self, job: Job) -> Frame:
         """An encoded frame, its header checked before any decoder sees it."""
         body = self._memory.buffer(job.slot, "body", job.length)
-        header = read_header(body, self._max_pixels)
-        if header.kind.value != job.media:
-            raise UnsupportedMediaError(
-                f"the bytes of an {header.kind} came as {job.media}; send it with Content-Type: {header.kind}"
-            )
-        pixel_format = PixelFormat.GRAY8 if header.channels == 1 else PixelFormat.BGR24
-        geometry = Geometry(*header.upright_size, pixel_format)
-        if job.geometry and job.geometry != (geometry.width, geometry.height, pixel_format):
+        header = self._header(job, body)
+        geometry = header.geometry
+        if job.geometry and job.geometry != (geometry.width, geometry.height, geometry.pixel_format):
             width, height, wanted = job.geometry
             raise GeometryConflictError(
                 f"a frame of {geometry} came; the source {job.source!r} is fixed to {width}x{height}"
                 f" {wanted}: scale the frame, or change the source with PUT"
             )
-        return decode(body, header, pixels_in(self._memory, job, "frame", geometry))
+        frame = frame_in(self._memory, job, "frame", geometry)
+        decode(body, header, frame.pixels)
+        return frame
+
+    def _header(self, job: Job, body: memoryview) -> ImageHeader:
+        """The header of an encoded frame; where its source says how frames are turned, EXIF does not."""
+        header = read_header(body, self._max_pixels)
+        if header.kind.value != job.media:
+            raise UnsupportedMediaError(
+                f"the bytes of an {header.kind} came as {job.media}; send it with Content-Type: {header.kind}"
+            )
+        asked = job.options.get("orientation", Orientation.NONE)
+        return header if asked == Orientation.NONE else replace(header, orientation=1)
 
     def _run_lanes(self) -> None:
         """On the lane thread: one task after the other, as they are prepared."""
