@@ -4,10 +4,23 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from frames import frame_of, pitched
 from one import frame
 
-from pipeline import Equalization, Hog, HogLayout, Lbp, Mode, Options, open_lane
-from pipeline.cpu import apply, color, heatmap, histogram, hog, lbp, lut
+from pipeline import (
+    Equalization,
+    Frame,
+    Geometry,
+    Hog,
+    HogLayout,
+    Lbp,
+    Mode,
+    Options,
+    Orientation,
+    PixelFormat,
+    open_lane,
+)
+from pipeline.cpu import apply, color, heatmap, histogram, hog, lbp, lut, turn, weave, words
 
 ALL = Options(hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
 KERNELS = [
@@ -19,12 +32,25 @@ KERNELS = [
     color.recolor_value,
     color.recolor_luma,
     heatmap.measure_tiles,
+    histogram.count_tiles,
     histogram.sum_tiles,
+    histogram.fold_levels,
     hog.hog_blocks,
     hog.hog_cells,
     lbp.lbp_cells,
     lut.equalize_lut,
     lut.clahe_luts,
+    lut.stretch_lut,
+    turn.move_samples,
+    turn.move_pixels,
+    weave.exchange_lumas,
+    weave.map_chroma,
+    weave.pick_luma,
+    weave.put_luma,
+    words.clamp_words,
+    words.highest,
+    words.lower_words,
+    words.raise_levels,
 ]
 
 
@@ -73,3 +99,25 @@ def test_a_packed_frame_and_a_packed_out_are_not_copied(rng):
         shown = lane.collect().frame.pixels
     assert (own == 123).all()
     assert shown is out
+
+
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+def test_frames_of_every_format_compile_nothing_anew_and_allocate_nothing_of_their_size(rng, pixel_format):
+    flipped = Orientation.ROTATE180
+    options = Options(Equalization(chroma_gain=1.5), ALL.hog, ALL.lbp, clamp=True, orientation=flipped)
+    sent = frame_of(rng, Geometry(320, 240, pixel_format), 3)
+    sheet, out = pitched(sent), Frame.empty(sent.geometry)
+    with open_lane("cpu", sent.geometry, options) as lane:
+        lane.submit(sent, out)
+        lane.collect()
+        before = [len(kernel.signatures) for kernel in KERNELS]
+        tracemalloc.start()
+        try:
+            for one in (sent, sheet, sent):
+                lane.submit(one, out)
+                lane.collect()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert [len(kernel.signatures) for kernel in KERNELS] == before
+    assert peak < 32_000

@@ -81,20 +81,19 @@ class WordPlane:
         self._scratch = np.empty(geometry.shape if self._shift or clamp else (0, 0), np.uint16)
 
     def split(self, pixels: Levels) -> Levels:
-        self.clamped = 0
         if self._shift:
             lower_words(pixels, self._shift, self._scratch)
             return self._scratch
+        if self._clamp:
+            self.clamped = int(clamp_words(pixels, self._top, self._scratch))
+            return self._scratch
         value = int(highest(pixels))
-        if value <= self._top:
-            return pixels
-        if not self._clamp:
+        if value > self._top:
             raise FrameError(
                 f"a value of {value} came in a frame of {self._geometry}; its levels end at {self._top}:"
                 " name the right format or alignment, or set Options(clamp=True)"
             )
-        self.clamped = int(clamp_words(pixels, self._top, self._scratch))
-        return self._scratch
+        return pixels
 
     def mapped(self, out: Levels) -> Levels:
         return out

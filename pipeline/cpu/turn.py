@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
@@ -13,7 +14,7 @@ from pipeline.options import Orientation
 from pipeline.tables import Turn, turn_of
 
 Samples = NDArray[Any]
-TILE_PX = 32
+TILE_PX = 64
 
 
 class Turner:
@@ -42,45 +43,54 @@ class Turner:
 
 
 def turn_plane(source: Samples, turn: Turn, out: Samples) -> None:
-    """Turn one plane, (H, W) or (H, W, channels), into `out`, which has the turned shape."""
-    move = move_samples if source.ndim == 2 else move_pixels
-    move(source, turn.swapped, turn.up, turn.left, out)
+    """Turn one packed plane, (H, W) or (H, W, channels), into `out`, which has the turned shape."""
+    height, width = source.shape[:2]
+    origin = (height - 1) * width * turn.up + (width - 1) * turn.left
+    row, pixel = (-width if turn.up else width), (-1 if turn.left else 1)
+    down, right = (pixel, row) if turn.swapped else (row, pixel)
+    if source.ndim == 2:
+        move_samples(source.reshape(-1), origin, down, right, out)
+    else:
+        move_pixels(source.reshape(-1, source.shape[2]), origin, down, right, out)
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def move_samples(source: Samples, swapped: bool, up: bool, left: bool, out: Samples) -> None:
-    """`out`[y, x] = `source`[v, u], (v, u) as `tables.Turn` says; planes (H, W)."""
+def move_samples(source: Samples, origin: int, down: int, right: int, out: Samples) -> None:
+    """`out`[y, x] = `source`[origin + y * down + x * right]: source (pixels,), out (H, W)."""
     height, width = out.shape
-    across, down = -(-width // TILE_PX), -(-height // TILE_PX)
-    for tile in prange(across * down):
-        top, first = tile // across * TILE_PX, tile % across * TILE_PX
-        bottom, last = min(top + TILE_PX, height), min(first + TILE_PX, width)
-        for y in range(top, bottom):
-            if swapped:
-                u = source.shape[1] - 1 - y if left else y
-                for x in range(first, last):
-                    out[y, x] = source[source.shape[0] - 1 - x if up else x, u]
-            else:
-                row = source[source.shape[0] - 1 - y if up else y]
-                for x in range(first, last):
-                    out[y, x] = row[width - 1 - x if left else x]
+    across, rows = -(-width // TILE_PX), -(-height // TILE_PX)
+    for tile in prange(across * rows):
+        top, left = tile // across * TILE_PX, tile % across * TILE_PX
+        for y in range(top, min(top + TILE_PX, height)):
+            row, start = out[y], origin + y * down
+            for x in range(left, min(left + TILE_PX, width)):
+                row[x] = source[np.uintp(start + x * right)]
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def move_pixels(source: Samples, swapped: bool, up: bool, left: bool, out: Samples) -> None:
-    """As `move_samples`, for planes (H, W, channels)."""
+def move_pixels(source: Samples, origin: int, down: int, right: int, out: Samples) -> None:
+    """As `move_samples`: source (pixels, channels), out (H, W, channels), of 2, 3 or 4 channels."""
     height, width, channels = out.shape
-    across, down = -(-width // TILE_PX), -(-height // TILE_PX)
-    for tile in prange(across * down):
-        top, first = tile // across * TILE_PX, tile % across * TILE_PX
-        bottom, last = min(top + TILE_PX, height), min(first + TILE_PX, width)
-        for y in range(top, bottom):
-            for x in range(first, last):
-                v, u = (x, y) if swapped else (y, x)
-                v = source.shape[0] - 1 - v if up else v
-                u = source.shape[1] - 1 - u if left else u
-                for channel in range(channels):
-                    out[y, x, channel] = source[v, u, channel]
+    across, rows = -(-width // TILE_PX), -(-height // TILE_PX)
+    for tile in prange(across * rows):
+        top, left = tile // across * TILE_PX, tile % across * TILE_PX
+        right_end = min(left + TILE_PX, width)
+        for y in range(top, min(top + TILE_PX, height)):
+            start = origin + y * down + left * right
+            # A number of channels that the compiler knows makes one move of a pixel.
+            if channels == 2:
+                _move_run(source, start, right, 2, out[y, left:right_end])
+            elif channels == 3:
+                _move_run(source, start, right, 3, out[y, left:right_end])
+            else:
+                _move_run(source, start, right, 4, out[y, left:right_end])
+
+
+@njit(nogil=True)
+def _move_run(source: Samples, start: int, step: int, channels: int, run: Samples) -> None:
+    for x in range(run.shape[0]):
+        for channel in range(channels):
+            run[x, channel] = source[np.uintp(start + x * step), channel]
 
 
 def _in_pairs(pixels: Samples) -> Samples:
