@@ -142,7 +142,8 @@ class Metrics:
         for reason, count in now.dropped.items():
             more = count - before.dropped.get(reason, 0)
             self.dropped.labels(label, reason).inc(more)
-            self.frames.labels(label, "dropped").inc(more)
+            if reason != "output":  # those were enhanced
+                self.frames.labels(label, "dropped").inc(more)
         for cause, count in now.reconnects.items():
             self.reconnects.labels(label, cause).inc(count - before.reconnects.get(cause, 0))
         for output in now.outputs:

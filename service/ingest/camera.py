@@ -61,21 +61,23 @@ class Status:
 class Camera:
     """Reads a camera on the thread that calls `run`.
 
-    `on_shot` gets every picture, `on_audio` every sound packet with what is added to its time, in seconds;
-    `on_status` is called when the state or its cause changes.
+    `on_shot` gets every picture, `on_feed` every connection when it is made, `on_audio` every sound packet
+    with what is added to its time, in seconds; `on_status` is called when the state or its cause changes.
     """
 
     def __init__(
         self,
         plan: Plan,
         on_shot: Callable[[Shot], None],
-        on_audio: Callable[[Feed, AnyPacket, Fraction], None],
+        on_feed: Callable[[Feed], None],
+        on_audio: Callable[[AnyPacket, Fraction], None],
         on_status: Callable[[], None],
     ) -> None:
         self.status = Status()
         self.watchdog = Watchdog()
         self._plan = plan
-        self._on_shot, self._on_audio, self._on_status = on_shot, on_audio, on_status
+        self._on_shot, self._on_feed = on_shot, on_feed
+        self._on_audio, self._on_status = on_audio, on_status
         self._backoff = Backoff()
         self._timeline = Timeline(live=plan.opening.target.scheme != "file")
         self._still = StillWatch()
@@ -143,11 +145,10 @@ class Camera:
             self._timeline.restart()
             self._due = None
             feed = Feed(container, self.watchdog, self._plan.deinterlace, waits=not self._is_file)
+            self._on_feed(feed)
             before = self._number
             try:
-                for picture in feed.pictures(
-                    lambda packet: self._on_audio(feed, packet, self._timeline.offset)
-                ):
+                for picture in feed.pictures(lambda packet: self._on_audio(packet, self._timeline.offset)):
                     self._take(picture, feed)
                     if self._stopped.is_set():
                         return
@@ -158,7 +159,7 @@ class Camera:
                 raise CameraError(Cause.CORRUPT, "no picture in it can be decoded")
 
     def _take(self, picture: Picture, feed: Feed) -> None:
-        now = time.monotonic()
+        now = picture.arrived
         shot = self._shot(picture, feed, now)
         self.watchdog.frame(now)
         self.status.codec = feed.video.codec_context.name
@@ -182,23 +183,25 @@ class Camera:
         if (geometry := (frame.width, frame.height, frame.format.name)) != self._geometry:
             self._geometry, self.status.epoch = geometry, self.status.epoch + 1
         self._number += 1
+        if self._is_file:
+            now = self._paced(float(seconds))
         shot = Shot(self._number, frame, pts, base, time.time(), now, self.status.epoch, picture.corrupt)
         if frame.width * frame.height > self._plan.max_pixels or shot.slot_bytes > self._plan.max_bytes:
             raise CameraError(
                 Cause.CODEC,
                 f"pictures of {frame.width}x{frame.height} came; at most {self._plan.max_pixels} pixels go",
             )
-        self._pace(float(seconds))
         return shot
 
-    def _pace(self, seconds: float) -> None:
-        """Play a file as quickly as it was filmed, unless nothing may be lost."""
-        if not self._is_file or self._plan.lossless:
-            return
+    def _paced(self, seconds: float) -> float:
+        """Play a file as quickly as it was filmed, unless nothing may be lost; returns the time then."""
         now = time.monotonic()
+        if self._plan.lossless:
+            return now
         if self._due is None or not -1.0 < seconds + self._due - now < 5.0:
             self._due = now - seconds
         self._stopped.wait(max(0.0, seconds + self._due - now))
+        return time.monotonic()
 
     def _look(self, picture: Picture, now: float) -> None:
         """Say that the camera is live, and what is wrong with its pictures if something is."""

@@ -42,7 +42,7 @@ class Record(Kept, Encoded):
     """Enhanced video in segments that play even after a crash."""
 
     segment_seconds: float = Field(300, ge=1, le=86_400)
-    container: Literal["mp4", "mkv"] = "mp4"
+    container: Literal["mp4", "mov", "mkv"] = Field("mp4", description="mov also holds G.711 sound")
     no_signal: bool = Field(False, description="record a 'no signal' picture while the camera is gone")
 
 
@@ -88,7 +88,7 @@ class Output(Model):
     @property
     def kind(self) -> str:
         """record, publish, snapshot or descriptors."""
-        return next(iter(self.model_fields_set))
+        return next(iter(self.model_dump(exclude_none=True)))
 
 
 class CameraConfig(OptionsPatch):

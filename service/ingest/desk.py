@@ -5,7 +5,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from fractions import Fraction
 from ipaddress import ip_network
 from pathlib import Path
 from queue import SimpleQueue
@@ -14,9 +13,8 @@ import structlog
 
 from service.doorbell import Assignment, Captured, Grant, Message, Ready, Report, Shown, Taken, ring
 from service.ingest.address import Policy, check_url
-from service.ingest.camera import Camera, Plan, State
+from service.ingest.camera import Camera, Plan
 from service.ingest.config import CameraConfig
-from service.ingest.feed import AnyPacket, Feed
 from service.ingest.mailbox import Mailbox
 from service.ingest.opening import Opening
 from service.ingest.redact import Redactor
@@ -46,7 +44,7 @@ class Desk:
         self._grants: SimpleQueue[Grant] = SimpleQueue()
         self._remembered: OrderedDict[int, Shot] = OrderedDict()
         self._lock = threading.Lock()
-        self._outputs: Outputs = open_outputs(config.outputs, Path(assignment.folder), redactor)
+        self._outputs: Outputs = open_outputs(config, self._name, Path(assignment.folder), redactor.text)
         plan = Plan(
             opening_of(config, assignment),
             config.delivery == "lossless",
@@ -54,7 +52,7 @@ class Desk:
             config.deinterlace,
             **assignment.limits,
         )
-        self._camera = Camera(plan, self._mailbox.put, self._on_audio, self._report)
+        self._camera = Camera(plan, self._mailbox.put, self._outputs.begin, self._outputs.hear, self._report)
 
     def run(self, received: Iterator[Message]) -> None:
         """Work until the other end hangs up; then write what the outputs still hold."""
@@ -103,13 +101,9 @@ class Desk:
         finally:
             ring(self._doorbell, Taken(shown.slot, shown.generation))
 
-    def _on_audio(self, feed: Feed, packet: AnyPacket, offset: Fraction) -> None:
-        self._outputs.hear(feed, packet, offset)
-
     def _report(self) -> None:
         """Say how things stand."""
         status = self._camera.status
-        self._outputs.note(status.state is State.LIVE)
         report = Report(
             status.state,
             status.cause,
@@ -118,7 +112,7 @@ class Desk:
             status.epoch,
             status.corrupt,
             status.restamped,
-            {"late": self._mailbox.replaced, "no_key_frame": status.no_key, **self._outputs.dropped},
+            {"late": self._mailbox.replaced, "no_key_frame": status.no_key, "output": self._outputs.dropped},
             dict(status.reconnects),
             self._outputs.states(),
         )

@@ -27,10 +27,14 @@ MOST_UNDECODED = 500
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A decoded picture; `corrupt` says that the decoder doubts it, or that it builds on one it doubts."""
+    """A decoded picture, and when its packet arrived, on the monotonic clock.
+
+    `corrupt` says that the decoder doubts it, or that it builds on one it doubts.
+    """
 
     frame: VideoFrame
     corrupt: bool
+    arrived: float
 
 
 class Feed:
@@ -103,6 +107,7 @@ class Feed:
         return self._started
 
     def _decode(self, packet: AnyPacket | None) -> Iterator[Picture]:
+        arrived = time.monotonic()
         try:
             frames = self.video.decode(packet)
         except av.EOFError:
@@ -118,7 +123,7 @@ class Feed:
         for frame in frames:
             shown = self._deinterlacer(frame) if self._deinterlacer else frame
             if shown is not None:
-                yield Picture(shown, frame.is_corrupt or self._doubtful)
+                yield Picture(shown, frame.is_corrupt or self._doubtful, arrived)
 
 
 def _main_video(container: InputContainer) -> VideoStream:

@@ -19,13 +19,13 @@ class Show:
     pixels : (H, W) or (H, W, 3) uint8 BGR
     described : npz with the descriptors that an output asked for, else empty
     stored_as : 8-bit pixel format to encode with; color : tags of the camera's picture
-    signal : false for the picture that stands in while the camera is gone
     """
 
     pixels: NDArray[np.uint8]
     pts: int
     time_base: Fraction
     wall: float
+    arrived: float
     sequence: int
     lut: str
     epoch: int
@@ -33,7 +33,6 @@ class Show:
     color: Color
     stored_as: str
     described: bytes = b""
-    signal: bool = True
 
     @classmethod
     def of(cls, shot: Shot, shown: Shown, memory: SlotMemory) -> "Show":
@@ -46,6 +45,7 @@ class Show:
             shot.pts,
             shot.time_base,
             shot.wall,
+            shot.arrived,
             shown.sequence,
             shown.lut,
             shot.epoch,
@@ -55,7 +55,17 @@ class Show:
             bytes(memory.buffer(shown.slot, "answer", shown.described)) if shown.described else b"",
         )
 
-    def at(self, wall: float, pixels: NDArray[np.uint8]) -> "Show":
-        """Another picture in this one's place, at a later time."""
-        pts = self.pts + round(Fraction(wall - self.wall) / self.time_base)
-        return replace(self, pixels=pixels, pts=pts, wall=wall, described=b"", signal=False)
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        return self.pixels.shape[1], self.pixels.shape[0]
+
+    def replaced(self, pixels: NDArray[np.uint8]) -> "Show":
+        """Another picture in this one's place."""
+        return replace(self, pixels=pixels, described=b"")
+
+    def at(self, arrived: float) -> "Show":
+        """The same at a later time on the monotonic clock."""
+        later = arrived - self.arrived
+        pts = self.pts + round(Fraction(later) / self.time_base)
+        return replace(self, pts=pts, wall=self.wall + later, arrived=arrived)

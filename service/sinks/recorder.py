@@ -1,0 +1,80 @@
+"""Recording: enhanced video in segments, each playable up to its last second whenever the process dies."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import av
+
+from service.ingest.config import Record
+from service.sinks.muxer import Muxer
+from service.sinks.shelf import Shelf
+from service.sinks.show import Show
+from service.sinks.sound import Sound, SoundKind
+
+FORMATS = {"mp4": "mp4", "mov": "mov", "mkv": "matroska"}
+FRAGMENT_SECONDS = 0.5
+ROOM_SECONDS = 10.0
+"""How often to look for room on the disk while a segment is written."""
+
+
+class Recorder:
+    """Writes to one folder. A new segment begins after `segment_seconds`, and with a new geometry."""
+
+    def __init__(self, how: Record, folder: Path) -> None:
+        self._how = how
+        self._shelf = Shelf(how, folder)
+        self._muxer = Muxer(how)
+        self._path: Path | None = None
+        self._began = Fraction(0)
+        self._looked = 0.0
+
+    @property
+    def note(self) -> str:
+        """What is left out."""
+        return self._muxer.note
+
+    def begin(self, kind: SoundKind | None) -> None:
+        """The sound from now on."""
+        self._muxer.begin(kind)
+
+    def write(self, show: Show) -> bool:
+        """Record one picture. Raises SinkError, OSError and what PyAV raises; then `close` it."""
+        seconds = show.pts * show.time_base
+        if not self._muxer.takes(show) or seconds - self._began >= Fraction(self._how.segment_seconds):
+            self.close()
+            self._open(show)
+            self._began = seconds
+        if abs(show.arrived - self._looked) > ROOM_SECONDS:
+            self._looked = show.arrived
+            self._shelf.make_room(show.wall, self._path)
+        self._muxer.write(show)
+        return True
+
+    def hear(self, sound: Sound) -> None:
+        """Record one packet of sound."""
+        self._muxer.hear(sound)
+
+    def close(self) -> None:
+        """End the segment."""
+        self._path = None
+        self._muxer.close()
+
+    def _open(self, show: Show) -> None:
+        self._path = self._shelf.new(show.wall, f".{self._how.container}")
+        options = safe_options(self._how.container)
+        container = av.open(
+            str(self._path), "w", format=FORMATS[self._how.container], container_options=options
+        )
+        self._muxer.open(container, show)
+
+
+def safe_options(container: str) -> dict[str, str]:
+    """Options by which a file plays though it was never finished, with the times as they are."""
+    written = {"flush_packets": "1", "max_interleave_delta": "500000", "avoid_negative_ts": "disabled"}
+    if container == "mkv":
+        return {**written, "cluster_time_limit": f"{round(FRAGMENT_SECONDS * 1000)}"}
+    return {
+        **written,
+        "movflags": "empty_moov+default_base_moof+frag_discont+skip_trailer",
+        "frag_duration": f"{round(FRAGMENT_SECONDS * 1e6)}",
+    }
