@@ -9,17 +9,23 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+from av.video.frame import VideoFrame
 from films import SIZE, content, make_film, psnr
+from numpy.typing import NDArray
 
+import pipeline.formats
 from pipeline.errors import LumaflowError
-from pipeline.frame import Frame, PixelFormat
-from pipeline.options import Equalization, Mode, Options
-from service.files.color import Color, to_bgr
+from pipeline.formats import PixelFormat, Range
+from pipeline.frame import Frame
+from pipeline.options import Equalization, Mode, Options, Orientation
+from service.files import recording
 from service.files.errors import BadFileError, UsageError
 from service.files.features import open_features, with_features
 from service.files.film import Film, open_film
 from service.files.flow import Job, enhanced
 from service.files.outcome import Outcome
+from service.files.picture import planes_of
+from service.files.recording import Shape
 from service.files.video import describe_video, enhance_video
 
 QUARTER_TURN = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
@@ -93,17 +99,98 @@ def test_fields_stay_fields(tmp_path: Path) -> None:
     assert content(tmp_path / "out.mp4").interlaced
 
 
-def test_the_pictures_are_what_a_lane_makes_of_them(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4")
+def planes(path: Path) -> list[tuple[NDArray[Any], ...]]:
+    """All planes of every frame of a video."""
+    with av.open(str(path)) as container:
+        return [planes_of(frame) for frame in container.decode(video=0)]
+
+
+@pytest.fixture
+def lossless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written is what is read."""
+    monkeypatch.setitem(recording.SHAPES, ".mkv", Shape("matroska", "libx264", {"qp": "0"}))
+
+
+@pytest.mark.parametrize("range_", [1, 2])
+@pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv422p10le"])
+@pytest.mark.usefixtures("lossless")
+def test_luma_is_what_a_lane_makes_of_it_and_chroma_stays_to_the_bit(
+    tmp_path: Path, pixel_format: str, range_: int
+) -> None:
+    tags = (6, range_, 6, 6)
+    film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format=pixel_format, tags=tags, frames=4)
     job = Job(options=Options(equalization=Equalization(Mode.EQUALIZE)))
-    enhance_video(film, tmp_path / "out.mp4", job, lambda expected: None)
-    with av.open(str(film)) as container:
-        decoded = list(container.decode(video=0))
-    frames = [Frame(to_bgr(one, Color.of(one)), PixelFormat.BGR24) for one in decoded]
-    wanted = [result.frame.pixels.copy() for _, result in enhanced(frames, job)]
-    for made, right, raw in zip(content(tmp_path / "out.mp4").pictures, wanted, frames, strict=True):
-        assert psnr(made, right) > 30
-        assert psnr(raw.pixels, right) < 20
+    outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
+    assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == pixel_format
+    assert outcome.notes == []
+    gray = PixelFormat.GRAY10 if "10" in pixel_format else PixelFormat.GRAY8
+    color = pipeline.formats.Color(Range.FULL if range_ == 2 else Range.LIMITED)
+    raw = planes(film)
+    wanted = enhanced([Frame(one[0], gray, color=color) for one in raw], job)
+    for before, after, (_, result) in zip(raw, planes(outcome.target), wanted, strict=True):
+        assert np.array_equal(after[0], result.frame.pixels)
+        assert not np.array_equal(after[0], before[0])
+        assert np.array_equal(after[1], before[1])
+        assert np.array_equal(after[2], before[2])
+        if range_ == 1:
+            scale = 4 if "10" in pixel_format else 1
+            assert 16 * scale <= after[0].min() <= after[0].max() <= 235 * scale
+
+
+@pytest.mark.usefixtures("lossless")
+def test_gray_video_gets_neutral_chroma(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format="gray10le", frames=3)
+    job = Job(options=Options(equalization=Equalization(Mode.IDENTITY)))
+    outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
+    for (luma,), (after, *chroma) in zip(planes(film), planes(outcome.target), strict=True):
+        assert np.array_equal(luma, after)
+        assert {level for plane in chroma for level in np.unique(plane)} == {512}
+
+
+TURNS = {
+    Orientation.NONE: lambda plane: plane,
+    Orientation.TRANSPOSE: lambda plane: plane.T,
+    Orientation.ROTATE90: lambda plane: np.rot90(plane, -1),
+    Orientation.ROTATE180: lambda plane: np.rot90(plane, 2),
+    Orientation.ROTATE270: lambda plane: np.rot90(plane),
+    Orientation.FLIP_X: np.fliplr,
+    Orientation.FLIP_Y: np.flipud,
+}
+
+
+@pytest.mark.parametrize("orientation", list(Orientation))
+@pytest.mark.usefixtures("lossless")
+def test_an_orientation_turns_once_in_place_of_what_the_file_says(
+    tmp_path: Path, orientation: Orientation
+) -> None:
+    film = make_film(tmp_path / "in.mp4", matrix=QUARTER_TURN, aspect=Fraction(4, 3), frames=3)
+    options = Options(equalization=Equalization(Mode.IDENTITY))
+    outcome = enhance(film, tmp_path / "out.mkv", options=options, orientation=orientation)
+    made = content(outcome.target)
+    assert (made.rotation, made.matrix) == (0, None)
+    assert made.size == (SIZE[::-1] if orientation.swaps_sides else SIZE) == (outcome.width, outcome.height)
+    assert made.aspect == (Fraction(3, 4) if orientation.swaps_sides else Fraction(4, 3))
+    for before, after in zip(planes(film), planes(outcome.target), strict=True):
+        for stored, shown in zip(before, after, strict=True):
+            assert np.array_equal(TURNS[orientation](stored), shown)
+
+
+def test_chroma_that_cannot_lie_on_its_side_becomes_whole(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "in.mkv", pixel_format="yuv422p10le", frames=3)
+    outcome = enhance(film, tmp_path / "out.mp4", orientation=Orientation.ROTATE90)
+    made = content(outcome.target)
+    assert (made.pixel_format, made.size) == ("yuv444p10le", SIZE[::-1])
+    assert outcome.notes == ["its turned chroma is stored with whole chroma (4:4:4)"]
+
+
+@pytest.mark.parametrize("size", [(97, 65), (96, 65)])
+def test_side_by_side_of_an_odd_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    film = make_film(tmp_path / "in.webm", size=size, codec="libvpx-vp9", frames=3)
+    for suffix in (".mp4", ".webm"):
+        made = content(enhance(film, tmp_path / f"out{suffix}", side_by_side=True).target)
+        assert made.size == (2 * size[0], size[1])
+        left = made.pictures[1][:, : size[0]]
+        assert psnr(left, content(film).pictures[1]) > 30
 
 
 @pytest.mark.parametrize(
@@ -120,15 +207,45 @@ def test_odd_sizes_keep_their_size(tmp_path: Path, size: tuple[int, int], suffix
 
 
 @pytest.mark.parametrize(
-    ("pixel_format", "stored"), [("yuv420p10le", "yuv420p"), ("yuv422p", "yuv422p"), ("gray", "yuv420p")]
+    ("codec", "pixel_format", "suffix", "stored", "notes"),
+    [
+        ("libx264", "yuv422p", ".mp4", "yuv422p", []),
+        ("libx264", "gray", ".mp4", "yuv420p", []),
+        ("libx264", "nv12", ".mp4", "yuv420p", []),
+        ("libx264", "yuv422p10le", ".mov", "yuv422p10le", []),
+        ("libx265", "yuv420p10le", ".mp4", "yuv420p10le", []),
+        ("ffv1", "yuv444p12le", ".mkv", "yuv444p10le", ["12-bit video is stored with 10 bits"]),
+        ("libx264", "yuv420p10le", ".webm", "yuv420p", ["10-bit video is stored with 8 bits"]),
+    ],
 )
-def test_other_pixel_formats_are_stored_in_8_bits_with_their_chroma(
-    tmp_path: Path, pixel_format: str, stored: str
+def test_depth_and_chroma_are_kept_where_the_encoder_can(
+    tmp_path: Path, codec: str, pixel_format: str, suffix: str, stored: str, notes: list[str]
 ) -> None:
-    film = make_film(tmp_path / "in.mkv", pixel_format=pixel_format, frames=4)
-    outcome = enhance(film, tmp_path / "out.mp4")
+    options = {"x265-params": "log-level=none"} if codec == "libx265" else {}
+    film = make_film(tmp_path / "in.mkv", codec=codec, pixel_format=pixel_format, frames=4, options=options)
+    outcome = enhance(film, tmp_path / f"out{suffix}")
     assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == stored
-    assert any("10-bit" in note for note in outcome.notes) is pixel_format.endswith("10le")
+    assert outcome.notes == notes
+
+
+@pytest.mark.parametrize("name", ["car_h264_422_10.mp4", "car_hevc_main10.mp4", "am_hlg10_chart.mp4"])
+def test_deep_videos_keep_depth_chroma_and_tags(
+    tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    whole = Film.frames
+    monkeypatch.setattr(Film, "frames", lambda film, take: islice(whole(film, take), 3))
+    source = shared_data / "videos" / name
+    outcome = enhance(source, tmp_path / "out.mp4")
+    assert not any("bits" in note or "chroma" in note for note in outcome.notes)
+    before, after = (first_frame(path) for path in (source, outcome.target))
+    assert after.format.name == before.format.name
+    for tag in ("colorspace", "color_range", "color_primaries", "color_trc"):
+        assert getattr(after, tag) == getattr(before, tag)
+
+
+def first_frame(path: Path) -> VideoFrame:
+    with av.open(str(path)) as container:
+        return next(container.decode(video=0))
 
 
 def test_rgb_video_becomes_yuv_with_tags_that_say_how(tmp_path: Path) -> None:

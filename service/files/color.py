@@ -42,7 +42,7 @@ class Color:
     def of(cls, frame: VideoFrame) -> "Color":
         """The tags of a decoded frame; for RGB those of the YUV that it is stored as."""
         matrix, range_ = frame.colorspace, frame.color_range
-        if _is_rgb(frame):
+        if is_rgb(frame):
             matrix, range_ = (BT709 if frame.height >= HD_LINES else BT601), LIMITED
         elif frame.format.name.startswith(("yuvj", "gray")):
             range_ = range_ or FULL
@@ -66,7 +66,7 @@ class Color:
 
 def to_bgr(frame: VideoFrame, color: Color) -> NDArray[np.uint8]:
     """(H, W, 3) uint8 BGR of a decoded frame; rows may be pitched."""
-    if _is_rgb(frame):
+    if is_rgb(frame):
         picture = frame.reformat(format="bgr24")
     else:
         picture = frame.reformat(
@@ -96,22 +96,41 @@ def from_bgr(pixels: NDArray[np.uint8], color: Color, pixel_format: str, size: t
     return frame
 
 
+def converted(
+    frame: VideoFrame, color: Color, pixel_format: str, size: tuple[int, int] | None = None
+) -> VideoFrame:
+    """A YUV frame in another YUV format, scaled to `size` where given; its levels mean what they meant."""
+    made = frame.reformat(
+        *(size or (frame.width, frame.height)),
+        format=pixel_format,
+        src_colorspace=color._matrix,
+        dst_colorspace=color._matrix,
+        src_color_range=color._range,
+        dst_color_range=color._range,
+        interpolation=_EXACTLY,
+    )
+    color.tag(made)
+    return made
+
+
 def stored_as(frame: VideoFrame, even_only: bool) -> str:
     """The 8-bit pixel format to encode with: the source's chroma, or whole chroma where its size is odd.
 
     `even_only` says that the encoder takes subsampled chroma of even sizes only.
     """
-    across, down = _chroma_steps(frame)
+    across, down = chroma_steps(frame)
     if even_only and (frame.width % across or frame.height % down):
         across = down = 1
     return {(1, 1): "yuv444p", (2, 1): "yuv422p"}.get((across, down), "yuv420p")
 
 
-def _chroma_steps(frame: VideoFrame) -> tuple[int, int]:
-    if _is_rgb(frame) or len(frame.format.components) < 3:
+def chroma_steps(frame: VideoFrame) -> tuple[int, int]:
+    """How many luma samples share one chroma sample, across and down."""
+    if is_rgb(frame) or len(frame.format.components) < 3:
         return 2, 2
     return 64 // frame.format.chroma_width(64), 64 // frame.format.chroma_height(64)
 
 
-def _is_rgb(frame: VideoFrame) -> bool:
+def is_rgb(frame: VideoFrame) -> bool:
+    """Whether a decoded frame is no YUV at all."""
     return frame.format.is_rgb or frame.format.has_palette

@@ -4,7 +4,7 @@
 
     hog/000000 ...   (blocks_y, blocks_x, 36) float32, one array a frame
     lbp/000000 ...   (cells_y, cells_x, 59) uint16, one array a frame
-    bins             (N, 256) uint32, histogram of the raw luma
+    bins             (N, 2^b) uint32, histogram of the raw luma of b bits
     pts              (N,) int64, in units of time_base; 0 for an image
     time_base        (2,) int64, numerator and denominator in seconds
     sizes            (N, 2) int32, width and height of the frame
@@ -63,7 +63,8 @@ class FeatureFile:
 
     def finish(self) -> None:
         """Write what is known of all frames together."""
-        self._write("bins", np.array(self._bins, np.uint32).reshape(-1, 256))
+        levels = self._bins[0].size if self._bins else 256
+        self._write("bins", np.array(self._bins, np.uint32).reshape(-1, levels))
         self._write("pts", np.array(self._pts, np.int64))
         self._write("sizes", np.array(self._sizes, np.int32).reshape(-1, 2))
         self._write("time_base", np.array(self._time_base.as_integer_ratio(), np.int64))

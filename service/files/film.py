@@ -17,9 +17,11 @@ from av.stream import Stream
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from pipeline.frame import Frame, PixelFormat
-from service.files.color import Color, to_bgr
+from pipeline.frame import Frame
+from pipeline.options import Orientation
+from service.files.color import Color
 from service.files.errors import BadFileError, UsageError
+from service.files.picture import Picture, bits_of, worked_as
 
 AnyPacket: TypeAlias = "Packet[Any]"
 Item: TypeAlias = "AnyPacket | VideoFrame"
@@ -29,19 +31,20 @@ PASSENGERS = ("audio", "subtitle")
 
 
 @contextmanager
-def open_film(path: Path) -> Iterator[Film]:
+def open_film(path: Path, orientation: Orientation | None = None) -> Iterator[Film]:
     """Open a video and decode its first frame.
 
+    With an `orientation` its pictures are turned that way, and the turn that the file asks for is forgotten.
     Raises UsageError when it has no video at all, BadFileError when nothing in it can be decoded.
     """
     try:
         container = av.open(str(path.resolve()), container_options={"protocol_whitelist": "file"})
     except (av.FFmpegError, ValueError) as error:
-        raise BadFileError(f"{path} is neither a JPEG or PNG image nor a video that can be read") from error
+        raise BadFileError(f"{path} is neither an image nor a video that can be read") from error
     with container:
         if not container.streams.video:
             raise UsageError(f"{path} has no video in it, only {_kinds(container)}")
-        yield Film(path, container)
+        yield Film(path, container, orientation)
 
 
 def _kinds(container: InputContainer) -> str:
@@ -49,23 +52,26 @@ def _kinds(container: InputContainer) -> str:
 
 
 class Film:
-    """An open video. `first` is its first frame as decoded.
+    """An open video. `first` is its first frame as decoded, `size` that of its pictures as they are turned.
 
     It counts what went wrong on the way: `damaged` packets that gave no frame, `corrupt` frames, and
     `restamped` ones whose time was missing or ran backward.
     """
 
-    def __init__(self, path: Path, container: InputContainer) -> None:
+    def __init__(self, path: Path, container: InputContainer, orientation: Orientation | None) -> None:
         self.container = container
         self.video: VideoStream = _main_video(container)
         self.video.thread_type = "SLICE"  # frame threads lose the good frames around a damaged one
         self.passengers: list[Stream] = [one for one in container.streams if one.type in PASSENGERS]
         self.damaged = self.corrupt = self.restamped = 0
-        self._durations: dict[int, int] = {}
+        self._pictures: dict[int, tuple[Picture, int]] = {}
         self._items = self._read()
         self._held: list[Item] = []
         self.first = self._find_first(path)
         self.color = Color.of(self.first)
+        self.turn = orientation or Orientation.NONE
+        self._keeps_matrix = orientation is None
+        self.format = worked_as(self.first, self.turn)
         self.time_base: Fraction = self.video.time_base or Fraction(1, 90_000)
         self._last_pts: int | None = None
         self._end = 0
@@ -86,15 +92,27 @@ class Film:
 
     @property
     def interlaced(self) -> str | None:
-        """ "tff" or "bff", whichever field comes first; None for whole frames."""
-        if not self.first.interlaced_frame:
+        """ "tff" or "bff", whichever field comes first; None for whole frames, and where lines are turned."""
+        if not self.first.interlaced_frame or self.turn not in (Orientation.NONE, Orientation.FLIP_X):
             return None
         return "bff" if self.video.codec_context.field_order in _BOTTOM_FIRST else "tff"
 
     @property
     def bits(self) -> int:
         """Bits of a decoded sample."""
-        return max(component.bits for component in self.first.format.components)
+        return bits_of(self.first)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the first picture, turned."""
+        width, height = self.first.width, self.first.height
+        return (height, width) if self.turn.swaps_sides else (width, height)
+
+    @property
+    def sample_aspect_ratio(self) -> Fraction | None:
+        """Width of a pixel over its height, turned; None when the file does not say."""
+        ratio = self.video.sample_aspect_ratio
+        return 1 / ratio if ratio and self.turn.swaps_sides else ratio
 
     @property
     def left_out(self) -> int:
@@ -103,12 +121,14 @@ class Film:
 
     @property
     def display_matrix(self) -> tuple[int, ...] | None:
-        """The nine numbers by which a player turns or mirrors the picture, None when it does not."""
+        """The nine numbers by which a player is to turn or mirror the picture, None when it is not to."""
+        if not self._keeps_matrix:
+            return None
         data: Any = self.first.side_data.get("DISPLAYMATRIX")
         return None if data is None else tuple(np.frombuffer(bytes(data), np.int32, 9).tolist())
 
     def frames(self, take: Callable[[AnyPacket], None]) -> Iterator[Frame]:
-        """Every frame that can be decoded, as BGR; packets of passengers go to `take` on the way."""
+        """What is to be enhanced of every picture that can be decoded; packets of passengers go to `take`."""
         held, self._held = self._held, []
         for item in chain(held, self._items):
             if isinstance(item, Packet):
@@ -116,10 +136,10 @@ class Film:
             else:
                 yield self._frame(item)
 
-    def times(self, frame: Frame) -> tuple[int, int]:
-        """(pts, duration) of a frame that came from `frames`, in units of `time_base`; asked for once."""
+    def taken(self, frame: Frame) -> tuple[Picture, int]:
+        """The picture and the duration (in units of `time_base`) of a frame from `frames`; asked for once."""
         assert frame.pts is not None
-        return frame.pts, self._durations.pop(frame.pts)
+        return self._pictures.pop(frame.pts)
 
     def _find_first(self, path: Path) -> VideoFrame:
         for item in self._items:
@@ -153,9 +173,9 @@ class Film:
     def _frame(self, picture: VideoFrame) -> Frame:
         self.corrupt += picture.is_corrupt
         pts = self._stamp(picture)
-        self._durations[pts] = picture.duration or 0
-        pixels = to_bgr(picture, self.color)
-        return Frame(pixels, PixelFormat.BGR24, pts, self.time_base, picture.is_corrupt)
+        taken = Picture.of(picture, self.color, self.format, self.turn)
+        self._pictures[pts] = taken, picture.duration or 0
+        return taken.frame(self.color, pts, self.time_base, picture.is_corrupt)
 
     def _stamp(self, picture: VideoFrame) -> int:
         """The frame's own pts; one that is missing or runs backward is put after the one before."""

@@ -8,17 +8,22 @@ from itertools import groupby
 from pipeline.backend import open_lane
 from pipeline.frame import Enhanced, Frame
 from pipeline.lane import Lane
-from pipeline.options import Options
+from pipeline.options import Options, Orientation
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """How files are enhanced. `device` is a chosen one: "cpu" or "cuda:N"."""
+    """How files are enhanced.
+
+    device : a chosen one: "cpu" or "cuda:N"
+    orientation : how stored pictures are turned, in place of what the file itself says; None: as it says
+    """
 
     device: str = "cpu"
     options: Options = field(default_factory=Options)
     side_by_side: bool = False
     force: bool = False
+    orientation: Orientation | None = None
 
 
 def enhanced(frames: Iterable[Frame], job: Job) -> Iterator[tuple[Frame, Enhanced]]:

@@ -8,16 +8,15 @@ from math import lcm
 from pathlib import Path
 
 import av
-import numpy as np
 from av.codec.context import Flags
 from av.container import OutputContainer
 from av.stream import Stream
 from av.video.stream import VideoStream
-from numpy.typing import NDArray
 
-from service.files.color import from_bgr, stored_as
+from service.files.color import stored_as
 from service.files.errors import UsageError
 from service.files.film import AnyPacket, Film
+from service.files.picture import RGB, Picture
 
 _X264 = {"crf": "18", "preset": "fast"}
 _VP9 = {"crf": "28", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1"}
@@ -25,12 +24,13 @@ _VP9 = {"crf": "28", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a video is stored: the container by the file's suffix, and the encoder in it."""
+    """How a video is stored: the container by the file's suffix, and the encoder in it, of so many bits."""
 
     container: str
     codec: str
     options: dict[str, str]
     even_only: bool = True
+    bits: int = 10
 
 
 SHAPES = {
@@ -38,7 +38,7 @@ SHAPES = {
     ".m4v": Shape("mp4", "libx264", _X264),
     ".mov": Shape("mov", "libx264", _X264),
     ".mkv": Shape("matroska", "libx264", _X264),
-    ".webm": Shape("webm", "libvpx-vp9", _VP9, even_only=False),
+    ".webm": Shape("webm", "libvpx-vp9", _VP9, even_only=False, bits=8),
 }
 
 
@@ -85,27 +85,35 @@ def _encoding(shape: Shape, film: Film) -> dict[str, str]:
     return shape.options
 
 
-class Recording:
-    """An open output.
+def encoded_as(film: Film, shape: Shape) -> str:
+    """The pixel format to encode in: as deep and with such chroma as the film's where the encoder can."""
+    whole = film.turn.swaps_sides and film.format.startswith("yuv444p")
+    name = "yuv444p" if whole else stored_as(film.first, shape.even_only)
+    deep = min(film.bits, shape.bits) > 8 and film.format != RGB
+    return f"{name}10le" if deep else name
 
-    `without` names the subtitles that the container cannot hold; `whole_chroma` says that an odd size
-    made it 4:4:4.
-    """
+
+class Recording:
+    """An open output. `without` names the subtitles that the container cannot hold."""
 
     def __init__(self, container: OutputContainer, shape: Shape, film: Film, size: tuple[int, int]) -> None:
         self.size = size
         self.without: list[str] = []
-        self.pixel_format = stored_as(film.first, shape.even_only)
-        self.whole_chroma = self.pixel_format != stored_as(film.first, even_only=False)
+        self.pixel_format = encoded_as(film, shape)
         self._container, self._color, self._time_base = container, film.color, film.time_base
         self._video = self._add_video(shape, film)
         self._copies = dict(self._add_copies(film))
         container.metadata.update(film.container.metadata)
         container.set_chapters(film.container.chapters())
 
-    def write(self, pixels: NDArray[np.uint8], pts: int, duration: int) -> None:
-        """Encode one frame of (H, W, 3) BGR pixels."""
-        frame = from_bgr(pixels, self._color, self.pixel_format, self.size)
+    @property
+    def bits(self) -> int:
+        """Bits of a sample."""
+        return 10 if self.pixel_format.endswith("10le") else 8
+
+    def write(self, picture: Picture, pts: int, duration: int) -> None:
+        """Encode one picture."""
+        frame = picture.to_video(self._color, self.pixel_format, self.size)
         frame.pts, frame.time_base, frame.duration = pts, self._time_base, duration
         self._container.mux(self._video.encode(frame))
 
@@ -128,8 +136,8 @@ class Recording:
         video.width, video.height = self.size
         video.pix_fmt = self.pixel_format
         video.time_base = context.time_base = film.time_base
-        if film.video.sample_aspect_ratio:
-            context.sample_aspect_ratio = film.video.sample_aspect_ratio
+        if film.sample_aspect_ratio:
+            context.sample_aspect_ratio = film.sample_aspect_ratio
         context.flags |= Flags.frame_duration
         film.color.tag(context)
         video.metadata.update(film.video.metadata)

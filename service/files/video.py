@@ -6,6 +6,7 @@ from pathlib import Path
 import av
 
 from pipeline.frame import Frame
+from service.files.color import chroma_steps
 from service.files.errors import BadFileError
 from service.files.features import FeatureFile
 from service.files.film import Film, open_film
@@ -29,15 +30,17 @@ def enhance_video(
     """
     shape = shape_of(target)
     check_target(target, job.force)
-    with open_film(source) as film, written(target, job.force) as part:
-        size = film.first.width, film.first.height
+    with open_film(source, job.orientation) as film, written(target, job.force) as part:
+        size = film.size
         outcome = Outcome(target, *size)
         split = Split.of(film.display_matrix) if job.side_by_side else None
         try:
             with open_recording(part, shape, film, split.size(*size) if split else size) as recording:
                 for raw, result in enhanced(film.frames(recording.copy), job):
-                    pixels = result.frame.pixels
-                    recording.write(split.join(raw.pixels, pixels) if split else pixels, *film.times(raw))
+                    picture, duration = film.taken(raw)
+                    shown = picture.showing(result.frame.pixels)
+                    both = picture.beside(shown, film.color, split) if split else shown
+                    recording.write(both, result.frame.pts or 0, duration)
                     if features:
                         features.add(result)
                     outcome.frames += 1
@@ -52,8 +55,9 @@ def enhance_video(
 def describe_video(source: Path, job: Job, step: Step, features: FeatureFile) -> int:
     """Extract the features of every frame that can be decoded; returns their number."""
     count = 0
-    with open_film(source) as film:
-        for _, result in enhanced(film.frames(lambda packet: None), job):
+    with open_film(source, job.orientation) as film:
+        for raw, result in enhanced(film.frames(lambda packet: None), job):
+            film.taken(raw)
             features.add(result)
             count += 1
             step(film.frames_announced)
@@ -79,9 +83,10 @@ def _note_rest(film: Film, recording: Recording, outcome: Outcome) -> None:
     ):
         if count:
             outcome.note(f"{what}: {count}")
-    if film.bits > 8:
-        outcome.note(f"{film.bits}-bit video is stored with 8 bits")
-    if recording.whole_chroma:
-        outcome.note("its odd size is stored with whole chroma (4:4:4)")
+    if film.bits > recording.bits:
+        outcome.note(f"{film.bits}-bit video is stored with {recording.bits} bits")
+    if recording.pixel_format.startswith("yuv444p") and chroma_steps(film.first) != (1, 1):
+        why = "turned chroma" if film.format.startswith("yuv444p") else "odd size"
+        outcome.note(f"its {why} is stored with whole chroma (4:4:4)")
     for what in recording.without:
         outcome.note(f"{what} cannot be stored in {outcome.target.suffix} and are left out")
