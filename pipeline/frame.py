@@ -65,6 +65,27 @@ class Frame:
         check_frame_planes(self)
 
     @classmethod
+    def from_numpy(cls, pixels: Plane, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
+        """A frame over an array, without a copy; the format is told by shape and type unless it is given.
+
+        pixels : (H, W) uint8: gray8, (H, W) uint16: gray16, (H, W, 3) uint8: bgr24, (H, W, 4) uint8: bgra32
+        tags : as for `Frame`. Raises FrameError.
+        """
+        return cls(pixels, pixel_format or _format_told_by(pixels), **tags)
+
+    @classmethod
+    def from_dlpack(cls, pixels: Any, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
+        """As `from_numpy`, over any array in host memory that has DLPack (a PyTorch tensor, say)."""
+        try:
+            plane = np.from_dlpack(pixels)
+        except (AttributeError, BufferError, RuntimeError, TypeError) as error:
+            raise FrameError(
+                f"a {type(pixels).__name__} came, which gives NumPy no view ({error}); pass an array in host"
+                " memory that has DLPack"
+            ) from error
+        return cls.from_numpy(plane, pixel_format, **tags)
+
+    @classmethod
     def over(cls, memory: Any, geometry: Geometry) -> Self:
         """A frame whose planes lie one after the other in `memory`, unpadded, as in FFmpeg's rawvideo.
 
@@ -176,6 +197,21 @@ def check_frame_planes(frame: Frame) -> None:
         )
     for plane, shape in zip(frame.chroma, shapes[1:], strict=True):
         _check_array(plane, f"the chroma of {frame.geometry}", layout, shape)
+
+
+def _format_told_by(pixels: Plane) -> PixelFormat:
+    kind = (str(getattr(pixels, "dtype", "")), getattr(pixels, "shape", ())[2:])
+    told = {
+        ("uint8", ()): PixelFormat.GRAY8,
+        ("uint16", ()): PixelFormat.GRAY16,
+        ("uint8", (3,)): PixelFormat.BGR24,
+        ("uint8", (4,)): PixelFormat.BGRA32,
+    }
+    if kind not in told:
+        raise FrameError(
+            f"an array {getattr(pixels, 'shape', '')} {kind[0]} came, which tells no pixel format; give it"
+        )
+    return told[kind]
 
 
 def _check_width(frame: Frame) -> None:

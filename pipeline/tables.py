@@ -100,6 +100,13 @@ def plain_lut(span: Span) -> NDArray[Any]:
     return np.asarray(levels, np.uint8 if span.shown_high < LEVELS else np.uint16)
 
 
+def unmapped_lut(span: Span) -> NDArray[Any]:
+    """(2^b,) uint8 or uint16: no mapping at all where the depth stays, else `plain_lut`."""
+    if (span.low, span.high) == (span.shown_low, span.shown_high):
+        return np.arange(span.size).astype(np.uint8 if span.size == LEVELS else np.uint16)
+    return plain_lut(span)
+
+
 def chroma_lut(geometry: Geometry, gain: float) -> NDArray[Any]:
     """Chroma samples times `gain` about neutral, in the geometry's range; every word of its type has one.
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline import Frame, FrameError, Geometry, PixelFormat
+from pipeline import Alignment, Color, Frame, FrameError, Geometry, Orientation, PixelFormat, Range
 from pipeline.frame import MAX_SIDE_PX
 
 GRAY, BGR = PixelFormat.GRAY8, PixelFormat.BGR24
@@ -74,3 +74,113 @@ def test_frames_cannot_be_changed():
     frame = Frame(np.zeros((2, 2), np.uint8), GRAY)
     with pytest.raises(AttributeError):
         frame.pts = 3
+
+
+# Formats
+
+
+@pytest.mark.parametrize(
+    ("pixel_format", "width", "height", "shapes", "size"),
+    [
+        (PixelFormat.GRAY12, 7, 5, ((5, 7),), 70),
+        (PixelFormat.BGRA32, 7, 5, ((5, 7, 4),), 140),
+        (PixelFormat.NV12, 6, 4, ((4, 6), (2, 3, 2)), 36),
+        (PixelFormat.NV12, 7, 5, ((5, 7), (3, 4, 2)), 59),
+        (PixelFormat.I420, 7, 5, ((5, 7), (3, 4), (3, 4)), 59),
+        (PixelFormat.P010, 7, 5, ((5, 7), (3, 4, 2)), 118),
+        (PixelFormat.YUYV, 7, 5, ((5, 8, 2),), 80),
+        (PixelFormat.UYVY, 8, 5, ((5, 8, 2),), 80),
+    ],
+)
+def test_planes_of_every_format(pixel_format, width, height, shapes, size):
+    geometry = Geometry(width, height, pixel_format)
+    frame = Frame.over(bytearray(size), geometry)
+    assert geometry.plane_shapes == shapes
+    assert geometry.frame_bytes == size
+    assert tuple(plane.shape for plane in frame.planes) == shapes
+    assert frame.geometry == geometry
+
+
+def test_planes_lie_one_after_the_other():
+    memory = np.arange(6 * 4 * 3 // 2, dtype=np.uint8)
+    frame = Frame.over(memory, Geometry(6, 4, PixelFormat.I420))
+    assert [plane.ravel()[0] for plane in frame.planes] == [0, 24, 30]
+
+
+def test_a_geometry_resolves_what_its_format_implies():
+    assert Geometry(8, 8, PixelFormat.NV12).range is Range.LIMITED
+    assert Geometry(8, 8, GRAY).range is Range.FULL
+    assert Geometry(8, 8, PixelFormat.P010).alignment is Alignment.MSB
+    assert Geometry(8, 8, GRAY, alignment=Alignment.MSB) == Geometry(8, 8, GRAY)
+    assert Geometry(8, 8, PixelFormat.NV12, Range.LIMITED) == Geometry(8, 8, PixelFormat.NV12)
+    assert str(Geometry(8, 6, PixelFormat.GRAY12, alignment=Alignment.MSB)) == "8x6 gray12 msb"
+    assert str(Geometry(8, 6, PixelFormat.NV12, Range.FULL)) == "8x6 nv12 full range"
+    assert str(Geometry(8, 6, PixelFormat.NV12)) == "8x6 nv12"
+
+
+def test_limited_range_of_rgb_is_refused():
+    with pytest.raises(FrameError, match="expand it to full range"):
+        Geometry(8, 8, BGR, Range.LIMITED)
+
+
+def test_a_turn_exchanges_sides_only_where_rows_become_columns():
+    geometry = Geometry(8, 6, PixelFormat.NV12)
+    assert geometry.turned(Orientation.ROTATE90) == Geometry(6, 8, PixelFormat.NV12)
+    assert geometry.turned(Orientation.ROTATE180) == geometry
+
+
+LUMA = np.zeros((6, 8), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Frame(LUMA, PixelFormat.NV12), r"1 planes came; nv12 has 2: \(6, 8\), \(3, 4, 2\)"),
+        (lambda: Frame(LUMA, GRAY, chroma=(LUMA,)), "2 planes came; gray8 has 1"),
+        (
+            lambda: Frame(LUMA, PixelFormat.NV12, chroma=(np.zeros((3, 4), np.uint8),)),
+            r"the chroma of 8x6 nv12 needs \(3, 4, 2\) uint8",
+        ),
+        (
+            lambda: Frame(LUMA, PixelFormat.I420, chroma=(np.zeros((3, 4), np.uint8), LUMA)),
+            r"\(6, 8\) uint8 came; the chroma of 8x6 i420 needs \(3, 4\) uint8",
+        ),
+        (
+            lambda: Frame(LUMA, PixelFormat.NV12, chroma=(np.zeros((2, 4, 2), np.uint8),)),
+            r"needs \(3, 4, 2\)",
+        ),
+        (lambda: Frame(LUMA, PixelFormat.GRAY12), "uint8 came; gray12 needs .* uint16; convert"),
+        (lambda: Frame(LUMA.astype(np.uint16), PixelFormat.P010), "1 planes came; p010 has 2"),
+        (lambda: Frame(LUMA.astype(np.float32), PixelFormat.GRAY16), "float32 came"),
+        (lambda: Frame(np.zeros((6, 7, 2), np.uint8), PixelFormat.YUYV), "rows of whole pairs"),
+        (lambda: Frame(np.zeros((6, 8, 2), np.uint8), PixelFormat.YUYV, width=6), "width 6 came"),
+        (lambda: Frame(LUMA, GRAY, width=7), "leave it out"),
+        (lambda: Frame(np.zeros((6, 16), np.uint16)[:, ::2], PixelFormat.GRAY16), "ascontiguousarray"),
+        (lambda: Frame.from_numpy(LUMA.astype(np.float32)), "float32 came, which tells no pixel format"),
+        (lambda: Frame.from_numpy([[1]]), "tells no pixel format"),
+        (lambda: Frame.from_dlpack([[1]]), "a list came, which gives NumPy no view"),
+    ],
+)
+def test_planes_that_do_not_fit_are_refused_with_the_way_out(make, said):
+    with pytest.raises(FrameError, match=said):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "pixel_format"),
+    [
+        ((4, 6), np.uint8, GRAY),
+        ((4, 6), np.uint16, PixelFormat.GRAY16),
+        ((4, 6, 3), np.uint8, BGR),
+        ((4, 6, 4), np.uint8, PixelFormat.BGRA32),
+    ],
+)
+def test_arrays_tell_their_format_and_are_not_copied(shape, dtype, pixel_format):
+    pixels = np.zeros(shape, dtype)
+    one, other = Frame.from_numpy(pixels), Frame.from_dlpack(pixels, pts=3)
+    assert one.pixel_format is other.pixel_format is pixel_format
+    assert one.pixels is pixels
+    assert np.shares_memory(other.pixels, pixels)
+    assert other.pts == 3
+    named = Frame.from_numpy(pixels, pixel_format, color=Color(Range.FULL))
+    assert named.color.range is Range.FULL

@@ -11,7 +11,7 @@ from pipeline.cpu.lut import clahe_luts, equalize_lut, stretch_lut
 from pipeline.cpu.window import counted_window, mapped_window, windows_beside
 from pipeline.geometry import Geometry
 from pipeline.options import Mode, Options
-from pipeline.tables import blend, clip_limit, level_span, lut_scale, plain_lut, tile_grid
+from pipeline.tables import blend, clip_limit, level_span, lut_scale, plain_lut, tile_grid, unmapped_lut
 
 Counts = NDArray[np.uint32]
 Levels = NDArray[Any]
@@ -26,9 +26,7 @@ class Curve:
         self._mode = equalization.mode
         span = level_span(geometry, output)
         self._levels = (span.low, span.high, span.shown_low, span.shown_high)
-        same = geometry.layout.bits == output.layout.bits
-        self._unmapped = np.arange(span.size).astype(output.dtype) if same else plain_lut(span)
-        self._plain = plain_lut(span)
+        self._unmapped, self._plain = unmapped_lut(span), plain_lut(span)
         self._own = np.empty((rows, columns, span.size), output.dtype)
         self._own[:] = self._unmapped
         left, top, right, bottom = counted_window(geometry, options.region)
