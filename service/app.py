@@ -39,6 +39,7 @@ from service.pictures import Pictures
 from service.settings import Settings
 from service.slots import SlotMemory, SlotRing
 from service.sources import Sources
+from service.tracing import Tracing, open_tracing
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 GRACE_SECONDS = 5
@@ -68,7 +69,7 @@ def serve(settings: Settings, headless: bool = False) -> None:
     """Run the service until SIGINT or SIGTERM; `headless`, the cameras alone, with health and metrics.
 
     Raises AddressError when the address is taken, DeviceError when the device is not there, ConfigError
-    when the configuration cannot be used.
+    when the configuration cannot be used, OptionError when traces are asked for without the extra `otel`.
     """
     redactor = Redactor()
     configure(redactor)
@@ -143,10 +144,11 @@ def create_app(
 ) -> FastAPI:
     """The application; `on_failure` is called when no worker can ever start (the device is not there)."""
     configuration = loaded or read_config(settings.config)
+    tracing = open_tracing(settings.otlp)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        house = app.state.house = build(settings, on_failure, configuration, redactor or Redactor())
+        house = app.state.house = build(settings, on_failure, configuration, redactor or Redactor(), tracing)
         feeders = [demo_feeder(house)] if settings.demo else []
         house.engine.start()
         for feeder in feeders:
@@ -158,6 +160,8 @@ def create_app(
         finally:
             await asyncio.gather(house.cameras.stop(), *(feeder.stop() for feeder in feeders))
             await house.engine.stop()
+            if tracing:
+                await asyncio.to_thread(tracing.close)
 
     app = FastAPI(
         title="lumaflow", version=version("lumaflow"), lifespan=lifespan, docs_url=None, redoc_url=None
@@ -194,12 +198,18 @@ def reloading_on_hangup(every: Cameras) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGHUP)
 
 
-def build(settings: Settings, on_failure: Callable[[], None], loaded: Loaded, redactor: Redactor) -> House:
+def build(
+    settings: Settings,
+    on_failure: Callable[[], None],
+    loaded: Loaded,
+    redactor: Redactor,
+    tracing: Tracing | None,
+) -> House:
     """Make the parts of the service; nothing runs yet."""
     metrics = Metrics(CollectorRegistry())
     ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
     engine = Engine(ring, settings, metrics, on_failure)
-    every = Sources(engine, metrics, settings.max_sources, settings.queue_depth)
+    every = Sources(engine, metrics, settings.max_sources, settings.queue_depth, tracing)
     limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
     parts = Parts(ring, engine, every, metrics)
     watched = Cameras(loaded, lambda: read_config(settings.config), parts, redactor, limits)

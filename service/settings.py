@@ -19,6 +19,10 @@ class Settings(BaseSettings):
     config: Path | None = Field(None, description="YAML file of cameras; read again on SIGHUP")
     demo: bool = Field(False, description="add the looping sample source `demo`")
 
+    otlp: str = Field(
+        "", description="OTLP/HTTP address that a span a frame goes to, as http://127.0.0.1:4318/v1/traces"
+    )
+
     slots: int = Field(8, ge=4, le=256, description="frames that can be inside the service at once")
     slot_bytes: int = Field(
         64 * MEBIBYTE, ge=MEBIBYTE, le=1 << 30, description="room of each buffer of a slot; the largest body"

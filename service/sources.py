@@ -13,6 +13,7 @@ from service.errors import BusyError, GeometryConflictError, UnknownSourceError
 from service.metrics import Metrics
 from service.options import Feature, SourceOptions
 from service.slots import Slot
+from service.tracing import Tracing
 
 LIVE_SECONDS = 2.0
 """A source whose last frame is older is idle."""
@@ -97,7 +98,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A frame as it lies in a slot, and the answer that is wanted; `arrived` on the monotonic clock."""
+    """A frame as it lies in a slot, and the answer that is wanted; `arrived` on the monotonic clock.
+
+    `traceparent` is the client's own span (W3C Trace Context), if it has one.
+    """
 
     media: Media
     length: int
@@ -107,14 +111,18 @@ class Upload:
     answer: Media = Media.JSON
     features: list[Feature] | None = None
     corrupt: bool = False
+    traceparent: str = ""
 
 
 class Sources:
     """All sources by id, the one used longest ago first."""
 
-    def __init__(self, engine: Engine, metrics: Metrics, most: int, queue_depth: int) -> None:
+    def __init__(
+        self, engine: Engine, metrics: Metrics, most: int, queue_depth: int, tracing: Tracing | None = None
+    ) -> None:
         self._engine = engine
         self._metrics = metrics
+        self._tracing = tracing
         self._most = most
         self._queue_depth = queue_depth
         self._sources: OrderedDict[str, Source] = OrderedDict()
@@ -169,6 +177,8 @@ class Sources:
                 source.waiting -= 1
         except Exception as error:
             self._metrics.lost(name, error)
+            if self._tracing:
+                self._tracing.lost(name, error)
             raise
         finally:
             if not (source.kept or source.frames or source.waiting or source.closed):
@@ -197,7 +207,10 @@ class Sources:
         source.submitted += 1
         reply = await answer
         source.announce(reply)
-        self._metrics.enhanced(source.id, reply, time.monotonic() - upload.arrived)
+        age_seconds = time.monotonic() - upload.arrived
+        self._metrics.enhanced(source.id, reply, age_seconds)
+        if self._tracing:
+            self._tracing.enhanced(source.id, reply, age_seconds, upload.traceparent)
         if not source.closed:
             self._sources.move_to_end(source.id)
         return reply

@@ -88,7 +88,8 @@ async def post_frame(
             raw = raw_shape(geometry, matrix, home.settings.max_pixels)
         with home.sources.enter(source) as sender:
             async with received(request, home.ring, raw, home.settings.body_seconds) as (slot, length):
-                upload = Upload(media, length, arrived, answer=answer, features=wanted)
+                parent = request.headers.get("traceparent", "")
+                upload = Upload(media, length, arrived, answer=answer, features=wanted, traceparent=parent)
                 if raw:
                     upload = replace(upload, geometry=raw.size, levels=raw.levels)
                 reply = await home.sources.enhance(sender, slot, upload)
