@@ -9,8 +9,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from pipeline.errors import DeviceError, LumaflowError, OptionError
-from pipeline.options import ColorMode, Equalization, Mode, Options
-from service.ingest.commands import config_app
+from pipeline.options import ColorMode, Equalization, Mode, Options, Orientation
+from service.ingest.commands import config_app, probe
 
 OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     help="Enhance live video: an HTTP service, and the same for files.",
 )
 app.add_typer(config_app, name="config")
+app.command()(probe)
 
 
 def main() -> NoReturn:
@@ -129,7 +130,14 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")]
 ModeOption = Annotated[Mode, typer.Option(help="how the mapping is made from the histogram")]
 ClipLimit = Annotated[float, typer.Option(help="relative to a flat histogram; 0: no clipping")]
 Tiles = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="grid of CLAHE")]
-Color = Annotated[ColorMode, typer.Option(help="what the mapping acts on: the largest channel, or the luma")]
+Color = Annotated[
+    ColorMode,
+    typer.Option(help="what the mapping acts on in RGB: the largest channel, or the luma; in YUV the luma"),
+]
+Turn = Annotated[
+    Orientation | None,
+    typer.Option(help="turn the stored pictures, in place of the turn that the file itself asks for"),
+]
 Force = Annotated[bool, typer.Option("--force", "-f", help="overwrite what exists already")]
 Input = Annotated[Path, typer.Argument(metavar="INPUT", show_default=False)]
 
@@ -147,12 +155,16 @@ def enhance(
         Path | None, typer.Option(metavar="FILE.npz", help="also write HOG, LBP and histograms")
     ] = None,
     side_by_side: Annotated[bool, typer.Option("--side-by-side", help="raw left, enhanced right")] = False,
+    orientation: Turn = None,
     force: Force = False,
 ) -> int:
     """Enhance a video, an image, or a folder of both.
 
-    OUTPUT's suffix picks the container: .mp4 .m4v .mov .mkv (H.264) or .webm (VP9); .jpg or .png for an
-    image; a folder for a folder, where a file that fails stops no other but makes the exit status 1.
+    OUTPUT's suffix picks the container: .mp4 .m4v .mov .mkv (H.264) or .webm (VP9); .jpg, .png or .tif for
+    an image; a folder for a folder, where a file that fails stops no other but makes the exit status 1.
+    Images may be JPEG, PNG, TIFF, WebP, GIF, BMP, PNM, AVIF or JPEG 2000; PNG and TIFF keep 16 bits and
+    alpha. An animated GIF or PNG becomes a video under a video's name, else its first picture is enhanced.
+    A video keeps its depth up to 10 bits (WebM: 8) and its chroma, of which nothing is changed.
     Times, rotation, colour tags, audio and subtitles are kept (Matroska and WebM round times to 1 ms).
     A damaged or cut-off video gives the frames that decode, with a warning. An existing OUTPUT is kept
     unless --force is given; OUTPUT appears only when it is complete.
@@ -160,8 +172,13 @@ def enhance(
     from service.files.commands import enhance
 
     equalization = Equalization(mode, clip_limit, _grid(tiles), color)
-    job = _job(device, Options(equalization=equalization), features is not None, side_by_side, force)
-    return enhance(source, target, job, features)
+    options = Options(equalization=equalization)
+    return enhance(
+        source,
+        target,
+        _job(device, options, features is not None, orientation, side_by_side, force),
+        features,
+    )
 
 
 @app.command()
@@ -173,6 +190,7 @@ def features(
     tiles: Tiles = "8x8",
     color: Color = ColorMode.VALUE,
     device: Device = "auto",
+    orientation: Turn = None,
     force: Force = False,
 ) -> int:
     """Write HOG, LBP and histograms of every frame of a video or an image to one npz.
@@ -183,7 +201,8 @@ def features(
     from service.files.commands import describe
 
     equalization = Equalization(mode, clip_limit, _grid(tiles), color)
-    return describe(source, output, _job(device, Options(equalization=equalization), True, False, force))
+    options = Options(equalization=equalization)
+    return describe(source, output, _job(device, options, True, orientation, False, force))
 
 
 def _grid(text: str) -> tuple[int, int]:
@@ -193,7 +212,14 @@ def _grid(text: str) -> tuple[int, int]:
     return int(columns), int(rows)
 
 
-def _job(device: str, options: Options, with_npz: bool, side_by_side: bool, force: bool) -> Any:
+def _job(
+    device: str,
+    options: Options,
+    with_npz: bool,
+    orientation: Orientation | None,
+    side_by_side: bool,
+    force: bool,
+) -> Any:
     """The job in words of `service.files`; from here on SIGTERM cleans up like Ctrl-C."""
     from pipeline.backend import choose_device
     from service.files.features import with_features
@@ -201,7 +227,7 @@ def _job(device: str, options: Options, with_npz: bool, side_by_side: bool, forc
 
     signal.signal(signal.SIGTERM, _terminate)
     options = with_features(options) if with_npz else options
-    return Job(choose_device(device).device, options, side_by_side, force)
+    return Job(choose_device(device).device, options, side_by_side, force, orientation)
 
 
 def _terminate(number: int, frame: object) -> NoReturn:

@@ -1,9 +1,13 @@
 #!/usr/bin/python3
 """A real RTSP server on loopback for tests: `/usr/bin/python3 tests/rtsp_server.py PATH=WHAT...`.
 
-WHAT is a video file (.mp4 with H.264, H.265 or MJPEG, played once a client), `live:WIDTHxHEIGHT@RATE` (an endless
-moving picture), `still` (an endless picture that never changes), `secret:USER:PASSWORD` (a live picture behind
-a password, alone on its server) or `publish` (takes what a client publishes and plays it at PATH-played). Prints its port when it listens.
+Prints its port when it listens. WHAT is one of
+
+    CODEC:FILE           an mp4 file with h264, h265 or mjpeg, played once a client
+    live:WIDTHxHEIGHT@RATE   an endless moving picture, with sound
+    still                an endless picture that never changes
+    secret:USER:PASSWORD a moving picture behind a password, alone on its server
+    publish              takes what a client publishes and plays it at PATH-played
 """
 
 import sys
@@ -15,20 +19,27 @@ for module in ("Gst", "GstRtspServer", "GstApp"):
     gi.require_version(module, "1.0")
 from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
 
-PAYLOADS = {"video/x-h264": "h264parse ! rtph264pay", "video/x-h265": "h265parse ! rtph265pay", "image/jpeg": "rtpjpegpay"}
-LIVE = (
-    "( videotestsrc is-live=true pattern={pattern} ! video/x-raw,width={width},height={height},framerate={rate}/1"
-    " ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max={rate} ! rtph264pay name=pay0 pt=96 config-interval=1"
-    " audiotestsrc is-live=true wave=silence ! audio/x-raw,rate=8000,channels=1 ! alawenc ! rtppcmapay name=pay1 pt=8 )"
-)
-TAKE = (
-    "( rtph264depay name=depay0 ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,alignment=au"
-    " ! appsink name=taken emit-signals=true sync=false max-buffers=100 drop=true )"
-)
-PLAY = (
-    "( appsrc name=given is-live=true format=time do-timestamp=true"
-    " caps=video/x-h264,stream-format=byte-stream,alignment=au ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=1 )"
-)
+PAYLOADS = {
+    "h264": "h264parse ! rtph264pay name=pay0 pt=96 config-interval=1",
+    "h265": "h265parse ! rtph265pay name=pay0 pt=96 config-interval=1",
+    "mjpeg": "rtpjpegpay name=pay0 pt=26",
+}
+LIVE = """(
+    videotestsrc is-live=true pattern={pattern} ! video/x-raw,width={width},height={height},framerate={rate}/1
+    ! x264enc tune=zerolatency speed-preset=ultrafast key-int-max={rate}
+    ! rtph264pay name=pay0 pt=96 config-interval=1
+    audiotestsrc is-live=true wave=silence ! audio/x-raw,rate=8000,channels=1 ! alawenc
+    ! rtppcmapay name=pay1 pt=8
+)"""
+WHOLE_FRAMES = "video/x-h264,stream-format=byte-stream,alignment=au"
+TAKE = f"""(
+    rtph264depay name=depay0 ! h264parse config-interval=-1 ! {WHOLE_FRAMES}
+    ! appsink name=taken emit-signals=true sync=false max-buffers=100 drop=true
+)"""
+PLAY = f"""(
+    appsrc name=given is-live=true format=time do-timestamp=true caps={WHOLE_FRAMES}
+    ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=1
+)"""
 
 
 def main(mounts: list[str]) -> None:
@@ -62,13 +73,12 @@ def add(server: GstRtspServer.RTSPServer, path: str, what: str) -> None:
         relay(server, path)
     else:
         kind, _, file = what.partition(":")
-        parse = {"h264": "h264parse ! rtph264pay", "h265": "h265parse ! rtph265pay", "mjpeg": "rtpjpegpay"}[kind]
-        pay = f"{parse} name=pay0 pt={26 if kind == 'mjpeg' else 96}"
-        pay += "" if kind == "mjpeg" else " config-interval=1"
-        mount(server, path, f"( filesrc location={file} ! qtdemux ! {pay} )", shared=False)
+        mount(server, path, f"( filesrc location={file} ! qtdemux ! {PAYLOADS[kind]} )", shared=False)
 
 
-def mount(server: GstRtspServer.RTSPServer, path: str, launch: str, shared: bool = True) -> GstRtspServer.RTSPMediaFactory:
+def mount(
+    server: GstRtspServer.RTSPServer, path: str, launch: str, shared: bool = True
+) -> GstRtspServer.RTSPMediaFactory:
     """A factory of media at a path."""
     factory = GstRtspServer.RTSPMediaFactory()
     factory.set_launch(launch)

@@ -11,14 +11,12 @@ from pathlib import Path
 
 from service.ingest.backoff import Backoff
 from service.ingest.errors import CameraError, Cause
-from service.ingest.feed import AnyPacket, Feed, Picture
+from service.ingest.feed import NO_TIME_BASE, AnyPacket, Feed, Picture
 from service.ingest.frozen import StillWatch
 from service.ingest.opening import Opening, open_container
 from service.ingest.shot import Shot
 from service.ingest.timeline import Timeline
 from service.ingest.watchdog import Watchdog
-
-NO_TIME_BASE = Fraction(1, 90_000)
 
 
 class State(StrEnum):

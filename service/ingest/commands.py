@@ -22,6 +22,25 @@ def check(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=Fals
     print(f"{file}: good, {len(cameras)} source{'s' if len(cameras) != 1 else ''}")
 
 
+def probe(
+    url: Annotated[str, typer.Argument(metavar="URL", show_default=False)],
+    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="how long to read")] = 5.0,
+    transport: Annotated[str, typer.Option(help="of RTSP: tcp or udp")] = "tcp",
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """Say what a camera sends: codec, size, rate, range, key-frame interval, and whether it decodes.
+
+    URL as in a configuration, or a path; ${NAME} comes from the environment, which keeps a password out
+    of the list of processes.
+    """
+    from dataclasses import asdict
+
+    from service.ingest.probe import as_lines, probe
+
+    finding = probe(url, seconds, transport)
+    print(json.dumps(asdict(finding)) if as_json else "\n".join(as_lines(finding)))
+
+
 @config_app.command()
 def schema() -> None:
     """Print the JSON schema of a configuration file, for editors."""

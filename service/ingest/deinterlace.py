@@ -10,7 +10,8 @@ from av.video.frame import VideoFrame
 class Deinterlacer:
     """Feeds a filter that is made anew when the geometry changes. Progressive frames pass as they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, time_base: Fraction) -> None:
+        self._time_base = time_base
         self._graph: Graph | None = None
         self._shape: tuple[int, int, str] | None = None
 
@@ -19,21 +20,21 @@ class Deinterlacer:
         shape = frame.width, frame.height, frame.format.name
         if self._graph is None or shape != self._shape:
             self._graph, self._shape = self._build(frame), shape
-        base = frame.time_base
+        frame.time_base = self._time_base
         self._graph.push(frame)
         try:
             whole = self._graph.pull()
         except av.BlockingIOError:
             return None
         assert isinstance(whole, VideoFrame)
-        if whole.pts is not None and whole.time_base and base:
-            whole.pts, whole.time_base = round(Fraction(whole.pts) * whole.time_base / base), base
+        if whole.pts is not None and whole.time_base:
+            whole.pts = round(Fraction(whole.pts) * whole.time_base / self._time_base)
         return whole
 
     def _build(self, frame: VideoFrame) -> Graph:
         graph = Graph()
         source = graph.add_buffer(
-            width=frame.width, height=frame.height, format=frame.format, time_base=frame.time_base
+            width=frame.width, height=frame.height, format=frame.format, time_base=self._time_base
         )
         whole = graph.add("bwdif", "mode=send_frame:deint=interlaced")
         sink = graph.add("buffersink")

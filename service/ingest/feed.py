@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import av
@@ -19,6 +20,8 @@ from service.ingest.errors import CameraError, Cause
 from service.ingest.watchdog import Watchdog
 
 AnyPacket: TypeAlias = "Packet[Any]"
+NO_TIME_BASE = Fraction(1, 90_000)
+"""Where a container does not say."""
 KEY_SECONDS = 8.0
 """How long to wait for the first key frame."""
 MOST_UNDECODED = 500
@@ -49,7 +52,7 @@ class Feed:
         self.audio = next(iter(container.streams.audio), None)
         self.damaged = self.skipped = 0
         self._watchdog = watchdog
-        self._deinterlacer = Deinterlacer() if deinterlace else None
+        self._deinterlacer = Deinterlacer(self.video.time_base or NO_TIME_BASE) if deinterlace else None
         self._waits = waits
         self._doubtful = False
         self._fruitless = 0

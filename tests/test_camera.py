@@ -1,0 +1,261 @@
+"""Cameras against a real RTSP server, a proxy that misbehaves, and files."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cameras import CLIPS, Run, Server, make_clips, rtsp_server, running
+from films import make_film
+from proxy import Answering, Proxy
+
+from service.ingest import camera, frozen, opening
+
+SECRET = "s3cretWord"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    mounts = [*make_clips(tmp_path_factory.mktemp("clips")), "/live=live:320x240@25", "/still=still"]
+    with rtsp_server(mounts) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Server]:
+    with rtsp_server([f"/live=secret:joe:{SECRET}"]) as server:
+        yield server
+
+
+@pytest.fixture
+def proxy(server: Server) -> Iterator[Proxy]:
+    proxy = Proxy(server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.mark.parametrize("codec", CLIPS)
+def test_every_codec_comes_from_its_first_picture_on_in_time(server: Server, codec: str) -> None:
+    with running(server.url(codec)) as run:
+        run.until_shots(20)
+    assert run.times[0] - run.started < 1.5
+    assert run.camera.status.codec == {"h265": "hevc"}.get(codec, codec)
+    steps = {b - a for a, b in pairwise(shot.pts for shot in run.shots[1:20])}
+    assert steps == {7200}
+    assert [shot.number for shot in run.shots] == list(range(1, len(run.shots) + 1))
+    assert not any(shot.corrupt for shot in run.shots)
+
+
+def test_sound_comes_beside_the_picture(server: Server) -> None:
+    with running(server.url("live")) as run:
+        run.until(lambda: run.sounds > 3 and len(run.shots) > 5, 10)
+
+
+def test_udp_and_auto_are_transports_too(server: Server) -> None:
+    for transport in ("udp", "auto"):
+        with running(server.url("h264"), transport=transport) as run:
+            run.until_shots(5)
+
+
+@pytest.mark.parametrize("credentials", ["joe:wr0ngWord@", "wr0ng.user:@", "joe%40host:wr0ngWord@", ""])
+def test_a_wrong_password_is_told_apart_and_never_printed(guarded: Server, credentials: str) -> None:
+    with running(guarded.url("live", credentials)) as run:
+        text = run.until_cause("auth")
+    assert "wr0ng" not in text
+    assert "127.0.0.1" not in text
+
+
+def test_the_right_password_opens(guarded: Server) -> None:
+    with running(guarded.url("live", f"joe:{SECRET}@")) as run:
+        run.until_shots(3)
+
+
+def test_a_path_that_is_not_there_is_not_found(server: Server) -> None:
+    with running(server.url("none")) as run:
+        run.until_cause("not_found")
+
+
+def test_nobody_there_is_refused_and_asked_again(proxy: Proxy, server: Server) -> None:
+    proxy.refuse()
+    with running(server.url("live", port=proxy.port)) as run:
+        run.until_cause("refused")
+        proxy.listen()
+        run.until_shots(3)
+    assert run.camera.status.reconnects["refused"] >= 1
+
+
+@pytest.mark.parametrize("behaviour", ["silent", "trickle"])
+def test_a_server_that_never_answers_is_a_timeout(
+    proxy: Proxy, server: Server, behaviour: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "OPEN_SECONDS", 0.7)
+    proxy.behaviour = behaviour
+    with running(server.url("live", port=proxy.port)) as run:
+        run.until_cause("timeout", 4)
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause", "told"),
+    [
+        (b"RTSP/1.0 302 Moved\r\nLocation: rtsp://127.0.0.1:1/\r\n\r\n", "refused", "elsewhere"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "refused", "does not speak RTSP"),
+        (b"", "eof", "hung up"),
+        (b"RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n", "corrupt", "not video"),
+    ],
+)
+def test_what_does_not_answer_as_a_camera_is_told_apart(answer: bytes, cause: str, told: str) -> None:
+    server = Answering(lambda _: answer)
+    with running(f"rtsp://joe:{SECRET}@127.0.0.1:{server.port}/x") as run:
+        assert told in run.until_cause(cause)
+    server.close()
+    assert SECRET.encode() not in server.asked[0]
+
+
+def test_a_server_without_tls_is_told_apart(server: Server) -> None:
+    with running(server.url("live").replace("rtsp:", "rtsps:")) as run:
+        run.until_cause("tls")
+
+
+def test_http_redirects_are_not_followed() -> None:
+    second = Answering(lambda _: b"")
+    moved = f"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{second.port}/\r\n\r\n".encode()
+    first = Answering(lambda _: moved)
+    with running(f"http://127.0.0.1:{first.port}/x") as run:
+        run.until(lambda: bool(run.stories), 5)
+    assert first.asked
+    assert not second.asked
+    first.close(), second.close()
+
+
+def test_motion_jpeg_over_http_is_a_camera(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "a.mjpeg", 12, codec="mjpeg", pixel_format="yuvj420p", container="mjpeg")
+    pictures = [b"\xff\xd8" + part for part in film.read_bytes().split(b"\xff\xd8")[1:]]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n"
+    parts = b"".join(
+        b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n%s\r\n" % (len(one), one)
+        for one in pictures
+    )
+    server = Answering(lambda _: head + parts)
+    with running(f"http://127.0.0.1:{server.port}/mjpg") as run:
+        run.until_shots(10)
+    server.close()
+    assert run.shots[0].geometry == (96, 64, "bgr24")
+
+
+def test_a_stall_is_noticed_within_five_seconds_and_the_camera_comes_back(
+    proxy: Proxy, server: Server
+) -> None:
+    with running(server.url("live", port=proxy.port)) as run:
+        run.until_shots(40)
+        proxy.behaviour = "stall"
+        run.until_cause("stalled", 5)
+        proxy.behaviour = "forward"
+        seen = len(run.shots)
+        run.until_shots(seen + 10)
+    assert all(a < b for a, b in pairwise(run.seconds))
+    gap = max(b - a for a, b in pairwise(run.seconds))
+    assert 1.5 < gap < 10
+
+
+def test_a_dropped_camera_comes_back_each_time_on_one_timeline(
+    proxy: Proxy, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(camera.Backoff, "wait_seconds", lambda _: 0.05)
+    with running(server.url("live", port=proxy.port)) as run:
+        for _ in range(4):
+            seen = len(run.shots)
+            run.until_shots(seen + 5)
+            proxy.drop()
+    assert all(a < b for a, b in pairwise(run.seconds))
+    assert sum(run.camera.status.reconnects.values()) >= 3
+    assert set(run.camera.status.reconnects) <= {"eof", "stalled", "refused"}
+
+
+def test_a_picture_that_never_changes_is_frozen(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frozen, "FROZEN_SECONDS", 1.0)
+    with running(server.url("still")) as run:
+        run.until_cause("frozen")
+    with running(server.url("live")) as moving:
+        moving.until_shots(40)
+    assert not any(cause == "frozen" for _, cause, _ in moving.stories)
+
+
+def test_a_file_plays_as_filmed_once_or_looped_or_as_quickly_as_it_can(tmp_path: Path) -> None:
+    make_film(tmp_path / "a.mp4", 12)
+    with running("file:a.mp4", (tmp_path,)) as run:
+        run.until_cause("eof")
+    assert 0.7 < run.times[-1] - run.times[0] < 2.0
+    assert [shot.pts for shot in run.shots] == [1024 * n for n in range(12)]
+    with running("file:a.mp4", (tmp_path,), lossless=True, loop=True) as run:
+        run.until_shots(40)
+    assert all(a < b for a, b in pairwise(run.seconds))
+
+
+def test_a_folder_is_played_file_by_file(tmp_path: Path) -> None:
+    for name, size in (("a.mp4", (96, 64)), ("b.mp4", (64, 96))):
+        make_film(tmp_path / name, 6, size)
+    (tmp_path / "c.mp4").write_bytes(b"no video")
+    with running("file:.", (tmp_path,), lossless=True) as run:
+        run.until_cause("eof")
+    assert [shot.geometry[:2] for shot in run.shots] == [(96, 64)] * 6 + [(64, 96)] * 6
+    assert [shot.epoch for shot in run.shots] == [1] * 6 + [2] * 6
+
+
+def test_too_large_a_picture_is_refused_in_words(tmp_path: Path) -> None:
+    make_film(tmp_path / "a.mp4", 2)
+    with running("file:a.mp4", (tmp_path,), max_pixels=1000) as run:
+        assert "96x64" in run.until_cause("codec")
+
+
+def test_a_changed_resolution_begins_an_epoch(shared_data: Path) -> None:
+    with running("file:car_resolution_change.ts", (shared_data / "videos",), lossless=True) as run:
+        run.until_cause("eof", 20)
+    sizes = {shot.epoch: shot.geometry[:2] for shot in run.shots}
+    assert len(sizes) == 3
+    assert len(set(sizes.values())) >= 2
+
+
+def test_interlaced_pictures_are_made_whole_when_asked(shared_data: Path) -> None:
+    url, roots = "file:person_interlaced_tff_480i25.mp4", (shared_data / "videos",)
+    with running(url, roots, lossless=True) as as_is:
+        as_is.until_cause("eof", 20)
+    with running(url, roots, lossless=True, deinterlace=True) as whole:
+        whole.until_cause("eof", 20)
+    assert 0 <= len(as_is.shots) - len(whole.shots) <= 1
+    assert [shot.pts for shot in whole.shots] == [shot.pts for shot in as_is.shots][: len(whole.shots)]
+    assert not any(shot.frame.interlaced_frame for shot in whole.shots)
+    assert combing(whole) < combing(as_is)
+
+
+def combing(run: Run) -> float:
+    """How much neighbouring lines differ against lines two apart, in the picture where that is most."""
+    most = 0.0
+    for shot in run.shots[::10]:
+        luma = np.asarray(shot.frame.to_ndarray(format="gray"), np.float32)
+        most = max(most, float(np.abs(np.diff(luma, axis=0)).mean() / np.abs(luma[2:] - luma[:-2]).mean()))
+    return most
+
+
+REFUSED = {
+    "am_audio_only.mp4": "codec",
+    "am_vp9_invalid.webm": "corrupt",
+    "empty.mp4": "corrupt",
+    "random_bytes.mp4": "corrupt",
+}
+DAMAGED = (
+    "am_invalid_nalu.mp4",
+    "car_ts_packet_loss.ts",
+    "decord_corrupted.mp4",
+    "trunc_faststart_60pct.mp4",
+)
+
+
+def test_every_clip_is_handled_or_refused_with_its_cause(shared_data: Path) -> None:
+    folder = shared_data / "videos"
+    for path in sorted(folder.iterdir()):
+        with running(f"file:{path.name}", (folder,), lossless=True) as run:
+            run.until_cause(REFUSED.get(path.name, "eof"), 30)
+        assert bool(run.shots) == (path.name not in REFUSED), path.name
+        assert all(a < b for a, b in pairwise(run.seconds)), path.name
+        assert (run.camera.status.corrupt > 0) >= (path.name in DAMAGED), path.name
