@@ -112,11 +112,28 @@ def test_panels_fill_the_width_and_do_not_overlap(name: str) -> None:
 # against a real Prometheus that scrapes a real service ---------------------------------------------
 
 
+CAMERAS = """
+networks: [127.0.0.0/8]
+sources:
+  porch:
+    url: rtsp://127.0.0.1:{port}/nobody-is-there
+    outputs: [snapshot: {{path: snapshots}}]
+"""
+
+
 @pytest.fixture(scope="module")
-def busy_service(open_service: Callable[..., RunningService]) -> Iterator[RunningService]:
-    """A service that gets ten frames a second of the source `gate`, every fourth of them garbage."""
-    running = open_service()
+def busy_service(
+    open_service: Callable[..., RunningService], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningService]:
+    """A service that gets ten frames a second of the source `gate`, every fourth of them garbage.
+
+    Its one camera, `porch`, is not there; its configuration was read again.
+    """
+    config = tmp_path_factory.mktemp("config") / "lumaflow.yaml"
+    config.write_text(CAMERAS.format(port=free_port()))
+    running = open_service(config=config)
     running.wait_ready()
+    running.process.send_signal(signal.SIGHUP)
     done = threading.Event()
     sender = threading.Thread(target=keep_sending, args=(running.client, done))
     sender.start()
@@ -195,24 +212,32 @@ def wait_for(client: httpx.Client, query: str) -> list[Any]:
         time.sleep(0.2)
 
 
-ONLY_CAMERAS = re.compile("lumaflow_(reconnects|output_up|config_reloads)")
-"""What a service without cameras has no numbers of."""
+ONLY_CAMERAS = re.compile("lumaflow_(reconnects|output_up)")
+"""What a client that sends by itself has no numbers of."""
+
+
+def of_a_camera(query: str) -> str:
+    """The query for the camera where a client has no answer."""
+    return query.replace('"gate"', '"porch"') if ONLY_CAMERAS.search(query) else query
 
 
 @needs_prometheus
 @pytest.mark.parametrize(
     "query",
-    [pytest.param(query, id=panel) for panel, query in queries() if not ONLY_CAMERAS.search(query)],
+    [pytest.param(of_a_camera(query), id=panel) for panel, query in queries()],
 )
 def test_prometheus_answers_every_panel_from_a_real_service(prometheus: httpx.Client, query: str) -> None:
     assert wait_for(prometheus, query)
 
 
 @needs_prometheus
-def test_a_killed_worker_and_lost_frames_raise_their_alerts(prometheus: httpx.Client) -> None:
+def test_a_killed_worker_lost_frames_and_an_absent_camera_raise_their_alerts(
+    prometheus: httpx.Client,
+) -> None:
     fired = wait_for(prometheus, 'ALERTS{alertname="LumaflowWorkerRestarted",alertstate="firing"}')
     assert fired[0]["metric"]["reason"] == "signal"
-    assert wait_for(prometheus, 'ALERTS{alertname="LumaflowFramesLost"}')
+    assert wait_for(prometheus, 'ALERTS{alertname="LumaflowFramesLost",source="gate"}')
+    assert wait_for(prometheus, 'ALERTS{alertname="LumaflowCameraDown",source="porch"}')
 
 
 @needs_prometheus
