@@ -196,7 +196,7 @@ def check_frame_planes(frame: Frame) -> None:
             f"{len(frame.planes)} planes came; {name} has {len(shapes)}: {', '.join(map(str, shapes))}"
         )
     for plane, shape in zip(frame.chroma, shapes[1:], strict=True):
-        _check_array(plane, f"the chroma of {frame.geometry}", layout, shape)
+        _check_array(plane, f"the chroma of {name}", layout, shape)
 
 
 def _format_told_by(pixels: Plane) -> PixelFormat:
@@ -230,23 +230,34 @@ def _check_array(array: Any, name: str, layout: Layout, shape: tuple[int | None,
     """Raise FrameError unless `array` has this shape (None: any size) and packed pixels in pitched rows."""
     if shape == (None, None) and layout.channels > 1:
         shape = (None, None, layout.channels)
-    wanted = f"({', '.join('HW'[axis] if size is None else str(size) for axis, size in enumerate(shape))})"
-    wanted += f" {layout.dtype}"
+    trouble = _trouble(array, layout, shape)
+    if trouble is not None:
+        axes = ("HW"[axis] if size is None else str(size) for axis, size in enumerate(shape))
+        wanted = f"({', '.join(axes)}) {layout.dtype}"
+        raise FrameError(f"{_name(array)} came; {name} needs {wanted}{trouble}")
+
+
+def _trouble(array: Any, layout: Layout, shape: tuple[int | None, ...]) -> str | None:
+    """What else to say about an array that cannot be used; None for one that can."""
     if not isinstance(array, np.ndarray):
-        raise FrameError(f"a {type(array).__name__} came; {name} needs a NumPy array {wanted}")
-    came = f"an array {array.shape} {array.dtype} came; {name} needs {wanted}"
+        return " as a NumPy array"
     if array.dtype != layout.dtype:
-        raise FrameError(f"{came}; convert the values to {layout.bits} bits first")
+        return f"; convert the values to {layout.bits} bits first"
     if array.ndim != len(shape) or any(
         size is not None and size != own for size, own in zip(shape, array.shape, strict=True)
     ):
-        raise FrameError(came)
+        return ""
     if 0 in array.shape:
-        raise FrameError(f"{came} with at least one pixel")
+        return " with at least one pixel"
     if not _has_packed_pixels(array):
-        raise FrameError(
-            f"{came} with packed pixels (strides {array.strides}); pass np.ascontiguousarray(pixels)"
-        )
+        return f" with packed pixels (strides {array.strides}); pass np.ascontiguousarray(pixels)"
+    return None
+
+
+def _name(array: Any) -> str:
+    if isinstance(array, np.ndarray):
+        return f"an array {array.shape} {array.dtype}"
+    return f"a {type(array).__name__}"
 
 
 def _has_packed_pixels(array: Plane) -> bool:

@@ -44,6 +44,7 @@ class Curve:
         word = np.uint32 if self._own.dtype == np.uint8 else np.uint64
         self._bits = word(8 * self._own.itemsize)
         rows, columns, levels = self._own.shape
+        self._totals = np.empty((core_count(geometry), levels), np.int32)
         places = (rows + 1, columns + 1) if self._mode is Mode.CLAHE else (0, 0)
         self._packed = np.empty((*places, levels), word)
         self._words = np.empty((4 * core_count(geometry), geometry.width), word)
@@ -61,7 +62,7 @@ class Curve:
             stretch_lut(bins[0, 0], self._levels, self._plain, self._own[0, 0])
         elif self._mode in (Mode.CLIPPED, Mode.CLAHE):
             counts = tiles if self._mode is Mode.CLAHE else bins
-            clahe_luts(counts, self._limit, self._scale, self._levels, self._own)
+            clahe_luts(counts, self._limit, self._scale, self._levels, self._totals, self._own)
 
     def apply(self, luma: Levels, luts: Levels, out: Levels) -> None:
         """See `luma` (H, W) through `luts` (rows, columns, 2^b); beside the window nothing is mapped."""

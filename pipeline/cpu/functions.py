@@ -162,7 +162,7 @@ def _fill_lut(counts: Array, equalization: Equalization, span: Span, lut: Array)
         pixels = int(counts.sum())
         limit = clip_limit(equalization.clip_limit, pixels, span.high - span.low + 1)
         scale = lut_scale(pixels, span.shown_high - span.shown_low)
-        clahe_luts(bins, limit, scale, levels, lut.reshape(1, 1, -1))
+        clahe_luts(bins, limit, scale, levels, np.empty((1, span.size), np.int32), lut.reshape(1, 1, -1))
     else:
         lut[:] = unmapped_lut(span)
 

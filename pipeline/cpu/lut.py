@@ -15,6 +15,8 @@ Lut = NDArray[Any]
 Range = tuple[int, int, int, int]
 """low, high, shown_low, shown_high."""
 
+NO_LIMIT = 1 << 62
+
 
 @njit(nogil=True, cache=True)
 def equalize_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
@@ -23,37 +25,45 @@ def equalize_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
     A constant frame has nothing to equalise: its LUT is `plain`, which changes at most the depth.
     """
     low, high, shown_low, shown_high = levels
-    first = low
-    while bins[first] == 0:
+    # Seen from `low` on, indices start at 0, which spares Numba the test for negative ones.
+    counts, inner = bins[low : high + 1], lut[low : high + 1]
+    first = 0
+    while counts[first] == 0:
         first += 1
     rest = np.int64(0)
-    for level in range(first + 1, high + 1):
-        rest += np.int64(bins[level])
+    for level in range(first + 1, counts.size):
+        rest += np.int64(counts[level])
     if rest == 0:
         lut[:] = plain
         return
-    scale = np.float32(shown_high - shown_low) / np.float32(rest)
+    top = np.float32(shown_high - shown_low)
+    scale = top / np.float32(rest)
     total = np.int64(0)
-    for level in range(low, high + 1):
+    for level in range(counts.size):
         if level > first:
-            total += np.int64(bins[level])
-        lut[level] = shown_low + _level(np.float32(total) * scale, shown_high - shown_low)
+            total += np.int64(counts[level])
+        inner[level] = shown_low + _level(np.float32(total) * scale, top)
     _extend(lut, low, high)
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def clahe_luts(tiles: Counts, limit: int, scale: np.float32, levels: Range, luts: Lut) -> None:
+def clahe_luts(
+    tiles: Counts, limit: int, scale: np.float32, levels: Range, totals: NDArray[np.int32], luts: Lut
+) -> None:
     """Contrast-limited equalisation of every tile.
 
     tiles : (rows, columns, 2^b) uint32; (1, 1, 2^b) for the global mode `clipped`
     limit : largest count of a bin, 0 for no clipping
     scale : `tables.lut_scale` of a tile
+    totals : (bands, 2^b) int32, scratch, a row for each band of tiles
     luts : (rows, columns, 2^b) uint8 or uint16
     """
-    columns = tiles.shape[1]
-    for tile in prange(tiles.shape[0] * columns):
-        row, column = tile // columns, tile % columns
-        _clahe_lut(tiles[row, column], limit, scale, levels, luts[row, column])
+    columns, bands = tiles.shape[1], totals.shape[0]
+    count = tiles.shape[0] * columns
+    for band in prange(bands):
+        for tile in range(count * band // bands, count * (band + 1) // bands):
+            row, column = tile // columns, tile % columns
+            _clahe_lut(tiles[row, column], limit, scale, levels, totals[band], luts[row, column])
 
 
 @njit(nogil=True, cache=True)
@@ -70,7 +80,7 @@ def stretch_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
     scale = np.float32(shown_high - shown_low) / np.float32(last - first)
     for level in range(lut.size):
         above = min(max(level - first, 0), last - first)
-        lut[level] = shown_low + _level(np.float32(above) * scale, shown_high - shown_low)
+        lut[level] = shown_low + _level(np.float32(above) * scale, np.float32(shown_high - shown_low))
 
 
 @njit(nogil=True)
@@ -84,32 +94,42 @@ def _percentile(bins: Counts, low: int, thousandths: np.int64) -> int:
 
 
 @njit(nogil=True)
-def _clahe_lut(bins: Counts, limit: int, scale: np.float32, levels: Range, lut: Lut) -> None:
+def _clahe_lut(
+    bins: Counts, limit: int, scale: np.float32, levels: Range, totals: NDArray[np.int32], lut: Lut
+) -> None:
     low, high, shown_low, shown_high = levels
-    size = high - low + 1
-    excess = np.int64(0)
-    for level in range(low, high + 1):
-        if 0 < limit < bins[level]:
-            excess += np.int64(bins[level]) - limit
-    share, remainder = excess // size, excess % size
-    # The remainder goes to every step-th bin from the lowest on, one each.
-    step = size // remainder if remainder > 0 else size
-    given, following = 0, np.int64(low)
-    total = np.int64(0)
-    for level in range(low, high + 1):
-        total += share + (limit if 0 < limit < bins[level] else np.int64(bins[level]))
-        if level == following and given < remainder:
-            total += 1
-            given += 1
-            following += step
-        lut[level] = shown_low + _level(np.float32(total) * scale, shown_high - shown_low)
+    inner, top = lut[low : high + 1], np.float32(shown_high - shown_low)
+    _sum_clipped(bins[low : high + 1], limit, totals)
+    for level in range(inner.size):
+        inner[level] = np.int32(shown_low + _level(np.float32(totals[level]) * scale, top))
     _extend(lut, low, high)
 
 
 @njit(nogil=True)
-def _level(value: np.float32, top: int) -> np.int32:
+def _sum_clipped(counts: Counts, limit: int, totals: NDArray[np.int32]) -> None:
+    """Cumulative counts, cut off at the limit; what was cut off is spread over all levels."""
+    most = np.int64(limit if limit > 0 else NO_LIMIT)
+    excess = np.int64(0)
+    for level in range(counts.size):
+        excess += max(np.int64(counts[level]) - most, np.int64(0))
+    share, remainder = excess // counts.size, excess % counts.size
+    total = np.int64(0)
+    for level in range(counts.size):
+        total += share + min(np.int64(counts[level]), most)
+        totals[level] = total
+    # The remainder goes to every step-th level from the lowest on, one each: the k-th raises all after it.
+    step = counts.size // remainder if remainder > 0 else 0
+    for given in range(remainder):
+        for level in range(given * step, (given + 1) * step):
+            totals[level] += np.int32(given + 1)
+    for level in range(remainder * step, counts.size):
+        totals[level] += np.int32(remainder)
+
+
+@njit(nogil=True)
+def _level(value: np.float32, top: np.float32) -> np.int32:
     """Round half to even and saturate at `top`."""
-    return np.int32(min(np.rint(value), np.float32(top)))
+    return np.int32(min(np.rint(value), top))
 
 
 @njit(nogil=True)
