@@ -105,7 +105,7 @@ def test_features_of_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> N
         (["enhance", "photo.png", "photo.png", "--force"], 2, "input itself"),
         (["enhance", "photo.png", "there.png"], 2, "--force"),
         (["enhance", "photo.png", "no/where.png"], 2, "does not exist"),
-        (["enhance", "photo.png", "out.gif"], 2, ".jpg or .png"),
+        (["enhance", "photo.png", "out.gif"], 2, ".jpg, .png or .tif"),
         (["enhance", "photo.png", "out.png", "--tiles", "8"], 2, "COLUMNSxROWS"),
         (["enhance", "photo.png", "out.png", "--tiles", "99x1"], 2, "from 1 to 64"),
         (["enhance", "photo.png", "out.png", "--clip-limit", "-1"], 2, "clip_limit"),

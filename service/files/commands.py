@@ -10,10 +10,12 @@ from service.files.errors import UsageError
 from service.files.features import open_features
 from service.files.flow import Job
 from service.files.folder import Tally, enhance_folder
-from service.files.image import describe_image, enhance_image
-from service.files.kind import Kind, kind_of
+from service.files.foreign import FORMATS
+from service.files.image import WRITABLE, describe_image, enhance_image
+from service.files.kind import Kind, kind_of, moves
 from service.files.meter import Meter, open_meter
 from service.files.outcome import Outcome
+from service.files.recording import SHAPES
 from service.files.target import check_apart
 from service.files.video import describe_video, enhance_video
 
@@ -54,7 +56,12 @@ def _enhance_file(
 ) -> Outcome:
     with ExitStack() as stack:
         file = stack.enter_context(open_features(features, job.force)) if features else None
-        if kind is Kind.IMAGE:
+        if kind is Kind.VIDEO and target.suffix.lower() in WRITABLE:
+            raise UsageError(
+                f"{source} is no image that is read: JPEG, PNG, {', '.join(FORMATS)};"
+                " a video becomes one under a name that ends in .mp4"
+            )
+        if kind is Kind.IMAGE and not (target.suffix.lower() in SHAPES and moves(source)):
             return enhance_image(source, target, job, file)
         return enhance_video(source, target, job, meter.start(source.name), file)
 

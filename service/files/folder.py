@@ -7,8 +7,8 @@ from pathlib import Path
 from pipeline.errors import LumaflowError
 from service.files.errors import UsageError
 from service.files.flow import Job
-from service.files.image import enhance_image
-from service.files.kind import IMAGES, VIDEOS, Kind, kind_of
+from service.files.image import WRITABLE, enhance_image
+from service.files.kind import IMAGES, VIDEOS, Kind, kind_of, moves
 from service.files.meter import Meter
 from service.files.outcome import Outcome
 from service.files.recording import SHAPES
@@ -62,8 +62,8 @@ def _enhance_one(path: Path, place: Path, job: Job, meter: Meter) -> Outcome:
     kind = kind_of(path)
     step = meter.start(path.name)
     place.parent.mkdir(parents=True, exist_ok=True)
-    if kind is Kind.IMAGE:
-        outcome = enhance_image(path, _named(place, path.suffix.lower() in IMAGES, ".png"), job)
+    if kind is Kind.IMAGE and not moves(path):
+        outcome = enhance_image(path, _named(place, path.suffix.lower() in WRITABLE, ".png"), job)
         step(1)
         return outcome
     return enhance_video(path, _named(place, path.suffix.lower() in SHAPES, ".mkv"), job, step)

@@ -1,83 +1,79 @@
-"""Enhancing a still image by its own mapping, turned upright by its EXIF tag."""
+"""Enhancing a still image by its own mapping, turned upright by its EXIF tag, its depth and alpha kept."""
 
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from pipeline.frame import Frame, PixelFormat
-from service.codec import decode, encode_jpeg, encode_png
-from service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
-from service.files.errors import BadFileError, UsageError
+from pipeline.frame import Frame
+from pipeline.options import ColorMode
+from service.codec import encode_jpeg, encode_png
+from service.codec.tiff import encode_tiff
+from service.files.errors import UsageError
 from service.files.features import FeatureFile
 from service.files.flow import Job, enhanced
+from service.files.kind import moves
 from service.files.outcome import Outcome
 from service.files.split import Split
+from service.files.still import Still, read_still
 from service.files.target import check_target, written
-from service.header import read_header
 
-MAX_PIXELS = 1 << 28
-"""Largest image that is opened: OpenCV's own limit here."""
+JPEG = frozenset({".jpg", ".jpeg"})
+TIFF = frozenset({".tif", ".tiff"})
+WRITABLE = JPEG | TIFF | {".png"}
+"""Suffixes of images that can be written."""
 QUALITY = 95
 
 
 def enhance_image(source: Path, target: Path, job: Job, features: FeatureFile | None = None) -> Outcome:
-    """Enhance one JPEG or PNG. Raises UsageError, BadFileError; then nothing is written."""
-    encode = _encoder(target)
+    """Enhance one image, of an animated one the first picture. Raises UsageError, BadFileError; then nothing
+    is written."""
+    if target.suffix.lower() not in WRITABLE:
+        raise UsageError(
+            f"{target} cannot be written as an image; give a name that ends in .jpg, .png or .tif"
+        )
     check_target(target, job.force)
-    frame = read_image(source)
-    outcome = Outcome(target, frame.geometry.width, frame.geometry.height, frames=1)
+    still = _read(source, job)
+    outcome = Outcome(target, still.frame.geometry.width, still.frame.geometry.height, frames=1)
     with written(target, job.force) as part:
-        for raw, result in enhanced([frame], job):
-            pixels = result.frame.pixels
-            part.write_bytes(encode(Split().join(raw.pixels, pixels) if job.side_by_side else pixels))
+        for raw, result in enhanced([still.frame], job):
+            part.write_bytes(_encoded(still, raw, result.frame, target, job.side_by_side))
             if features:
                 features.add(result)
+    _note(source, still, outcome)
     return outcome
 
 
 def describe_image(source: Path, job: Job, features: FeatureFile) -> int:
-    """Extract the features of one JPEG or PNG; returns the number of frames, 1."""
-    for _, result in enhanced([read_image(source)], job):
+    """Extract the features of one image; returns the number of frames, 1."""
+    for _, result in enhanced([_read(source, job).frame], job):
         features.add(result)
     return 1
 
 
-def read_image(source: Path) -> Frame:
-    """The upright pixels of a JPEG or PNG, gray8 or bgr24. Raises UsageError, BadFileError."""
-    data = source.read_bytes()
-    try:
-        with _hushed():
-            pixels = decode(data, read_header(data, MAX_PIXELS))
-    except BadFrameError as error:
-        raise BadFileError(f"{source}: {error}") from error
-    except (TooLargeError, UnsupportedMediaError) as error:
-        raise UsageError(f"{source}: {error}") from error
-    return Frame(pixels, PixelFormat.GRAY8 if pixels.ndim == 2 else PixelFormat.BGR24)
+def _read(source: Path, job: Job) -> Still:
+    still = read_still(source, job.orientation)
+    if still.colors is not None and job.options.equalization.color is ColorMode.LUMA:
+        raise UsageError(f"{source} has 16-bit colour, which is mapped by its value; leave --color luma out")
+    return still
 
 
-def _encoder(target: Path) -> Callable[[NDArray[np.uint8]], bytes]:
-    match target.suffix.lower():
-        case ".png":
-            return encode_png
-        case ".jpg" | ".jpeg":
-            return lambda pixels: encode_jpeg(pixels, QUALITY)
-    raise UsageError(f"{target} cannot be written as an image; give a name that ends in .jpg or .png")
+def _encoded(still: Still, raw: Frame, enhanced: Frame, target: Path, side_by_side: bool) -> bytes:
+    suffix = target.suffix.lower()
+    if suffix in JPEG:
+        shown = still.shown(enhanced)
+        return encode_jpeg(Split().join(still.shown(raw), shown) if side_by_side else shown, QUALITY)
+    aligned = suffix not in TIFF
+    stored = still.stored(enhanced, aligned)
+    if side_by_side:
+        stored = Split().join(still.stored(raw, aligned), stored)
+    return encode_png(stored) if aligned else encode_tiff(stored, still.bits)
 
 
-@contextmanager
-def _hushed() -> Iterator[None]:
-    """libpng prints its complaints to file descriptor 2 by itself; the one clear line is ours."""
-    sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+def _note(source: Path, still: Still, outcome: Outcome) -> None:
+    if still.count > 1:
+        hint = "; under a name that ends in .mp4 it becomes a video of all" if moves(source) else ""
+        outcome.note(f"the first of its {still.count} pictures is enhanced{hint}")
+    if outcome.target.suffix.lower() not in JPEG:
+        return
+    if still.bits > 8:
+        outcome.note(f"its {still.bits} bits are shown in the 8 of a JPEG; .png and .tif keep them")
+    if still.has_alpha:
+        outcome.note("its alpha is left out of a JPEG; .png and .tif keep it")

@@ -3,15 +3,23 @@
 from enum import StrEnum
 from pathlib import Path
 
+from PIL import Image
+
 from service.files.errors import BadFileError, UsageError
+from service.files.foreign import FORMATS
 from service.header import foreign_format
 
-IMAGES = frozenset({".jpg", ".jpeg", ".png"})
+IMAGES = frozenset(
+    {".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".avif", ".jp2"}
+    | {".pgm", ".ppm", ".pbm", ".pnm"}
+)
 VIDEOS = frozenset(
     {".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".ts", ".m2ts", ".mts", ".mpg", ".mpeg", ".wmv"}
     | {".flv", ".3gp", ".ogv", ".h264", ".264", ".h265", ".265", ".hevc", ".mjpeg", ".mjpg"}
 )
 """Suffixes that are taken from a folder; a single file may have any."""
+_MOVES_BYTES = 1 << 16
+"""How far into a PNG the chunk is looked for that makes it an animation."""
 
 
 class Kind(StrEnum):
@@ -23,18 +31,38 @@ class Kind(StrEnum):
 
 
 def kind_of(path: Path) -> Kind:
-    """Look at a path. Raises UsageError (missing, a foreign image format), BadFileError (empty)."""
+    """Look at a path. Raises UsageError (missing, an image format that is not read), BadFileError (empty)."""
     if path.is_dir():
         return Kind.FOLDER
     if not path.exists():
         raise UsageError(f"{path} does not exist")
-    with path.open("rb") as file:
-        start = file.read(16)
+    start = _start(path, 16)
     if not start:
         raise BadFileError(f"{path} is empty")
     name = foreign_format(start)
-    if name:
-        raise UsageError(f"{path} is a {name} image; JPEG and PNG are taken: convert it")
+    if name and name not in FORMATS:
+        raise UsageError(f"{path} is a {name} image; convert it to JPEG, PNG or TIFF")
     suffix = path.suffix.lower()
     looks_still = start.startswith((b"\xff\xd8", b"\x89PNG")) and suffix not in VIDEOS
-    return Kind.IMAGE if looks_still or suffix in IMAGES else Kind.VIDEO
+    return Kind.IMAGE if name or looks_still or suffix in IMAGES else Kind.VIDEO
+
+
+def moves(path: Path) -> bool:
+    """Whether an image file is an animation that can be read as a video: a GIF or PNG of many pictures."""
+    start = _start(path, _MOVES_BYTES)
+    if start.startswith(b"GIF8"):
+        return _is_animated(path)
+    return start.startswith(b"\x89PNG") and b"acTL" in start.partition(b"IDAT")[0]
+
+
+def _is_animated(path: Path) -> bool:
+    try:
+        with Image.open(path, formats=["GIF"]) as image:
+            return bool(getattr(image, "is_animated", False))
+    except (OSError, SyntaxError, ValueError):
+        return False
+
+
+def _start(path: Path, length: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(length)

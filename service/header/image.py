@@ -24,6 +24,7 @@ class ImageHeader:
     bits : of a stored sample: up to 8, or 16
     orientation : EXIF's 1..8; 5..8 exchange width and height
     inks : stored as cyan, magenta, yellow and black
+    animated : the first of several pictures
     """
 
     kind: ImageKind
@@ -33,6 +34,7 @@ class ImageHeader:
     bits: int
     orientation: int = 1
     inks: bool = False
+    animated: bool = False
 
     @property
     def upright_size(self) -> tuple[int, int]:
@@ -42,6 +44,10 @@ class ImageHeader:
     @property
     def geometry(self) -> Geometry:
         """That of the decoded frame, upright. Raises UnsupportedMediaError where no frame holds it."""
+        if self.animated:
+            raise UnsupportedMediaError(
+                "an animated PNG came; one picture is taken: send its frames one by one"
+            )
         depth = 8 if self.bits <= 8 else 16
         pixel_format = _FORMATS.get((self.channels, depth))
         if pixel_format is None:

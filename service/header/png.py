@@ -30,10 +30,6 @@ def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
         if header is None:
             header, color = _read_ihdr(body)
             check_size(header.width, header.height, max_pixels)
-        elif name == b"acTL":
-            raise UnsupportedMediaError(
-                "an animated PNG came; one picture is taken: send its frames one by one"
-            )
         elif name == b"eXIf":
             orientation = exif_orientation(body)
         seen.add(name)
@@ -43,7 +39,7 @@ def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
         raise BadFrameError("a PNG with a palette came, but without the palette (no PLTE chunk)")
     if b"tRNS" in seen and color in (_PALETTE, _COLOR):
         header = replace(header, channels=4)
-    return replace(header, orientation=orientation)
+    return replace(header, orientation=orientation, animated=b"acTL" in seen)
 
 
 def _chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:
