@@ -185,8 +185,9 @@ def test_a_mapping_never_leaves_limited_range(device, rng, pixel_format, mode):
 @pytest.mark.parametrize("gain", [0.0, 0.5, 1.7, 8.0])
 @pytest.mark.parametrize("pixel_format", [*PLANAR, *WOVEN])
 def test_chroma_gain_is_the_oracles(device, rng, pixel_format, gain):
-    options = Options(Equalization(Mode.EQUALIZE, chroma_gain=gain))
-    assert_enhanced(device, frame_of(rng, geometry_of(pixel_format, (13, 18)), 3), options)
+    for mode in (Mode.EQUALIZE, Mode.IDENTITY):
+        options = Options(Equalization(mode, chroma_gain=gain))
+        assert_enhanced(device, frame_of(rng, geometry_of(pixel_format, (13, 18)), 3), options)
 
 
 def test_colour_tags_come_out_as_they_went_in(device, rng):
@@ -373,6 +374,23 @@ def test_pitched_planes_in_and_out_are_the_frame_alone(device, rng, pixel_format
         np.testing.assert_array_equal(plane, wanted)
         mine[...] = 77
         assert (mine.base == 77).all()
+
+
+@pytest.mark.parametrize("mode", [Mode.IDENTITY, Mode.EQUALIZE, Mode.CLAHE])
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+def test_every_format_can_be_enhanced_where_it_lies(device, rng, pixel_format, mode):
+    region = Region(4, 2, 31, 20, everywhere=False)
+    options = Options(Equalization(mode), lbp=Lbp(mapping=LbpMapping.RAW, labels=True), region=region)
+    frame = frame_of(rng, geometry_of(pixel_format, (31, 46)), 3)
+    expected = oracle_frames.enhance(copied(frame), options)
+    with open_lane(device, frame.geometry, options) as lane:
+        lane.submit(frame, frame)
+        result = lane.collect()
+    for plane, mine, wanted in zip(result.frame.planes, frame.planes, expected.planes, strict=True):
+        assert plane is mine
+        np.testing.assert_array_equal(plane, wanted)
+    labels = oracle.lbp_labels(expected.display, False, LbpMapping.RAW)
+    np.testing.assert_array_equal(result.lbp_labels, labels)
 
 
 @pytest.mark.parametrize("pixel_format", PixelFormat)

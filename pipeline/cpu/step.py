@@ -16,7 +16,7 @@ from pipeline.cpu.mapping import Mapping
 from pipeline.cpu.plane import open_plane
 from pipeline.cpu.slot import Slot
 from pipeline.cpu.turn import Turner
-from pipeline.formats import PixelFormat
+from pipeline.formats import Chroma, PixelFormat
 from pipeline.frame import Enhanced, Frame, LutKind
 from pipeline.geometry import Geometry
 from pipeline.options import Mode, Options, Orientation
@@ -32,8 +32,9 @@ class Step:
         turned = geometry.turned(options.orientation)
         mode, features = options.equalization.mode, options.hog or options.lbp
         self._cores = core_count(geometry)
-        # Words may have to be clamped, so they always go through a LUT.
-        self._untouched = mode is Mode.IDENTITY and geometry.layout.bits == 8
+        # Words may have to be clamped and woven chroma gained, so these always go their whole way.
+        whole = geometry.layout.bits > 8 or geometry.layout.chroma is Chroma.WOVEN
+        self._untouched = mode is Mode.IDENTITY and not whole
         upright = options.orientation is Orientation.NONE
         self._turner = None if upright else Turner(geometry, options.orientation)
         self._plane = open_plane(turned, output, options)
