@@ -172,8 +172,10 @@ def test_values_beyond_the_depth_are_refused_or_clamped_and_counted(client: http
     pixels = np.arange(24 * 40, dtype=np.uint16).reshape(24, 40) % 1000
     pixels[3, :7] = 1024
     frame = Frame(pixels, PixelFormat.GRAY10)
-    refused = post(client, "beyond", frame)
-    assert refused.status_code == 400, refused.text
+    good = Frame(np.minimum(pixels, 1023), PixelFormat.GRAY10)
+    answers = [post(client, "beyond", one) for one in (good, frame, good)]
+    assert [answer.status_code for answer in answers] == [200, 400, 200], answers[1].text
+    assert answers[2].headers["X-Lumaflow-Lut"] == "previous"
     client.put("/v1/sources/clamping", json={"options": {"clamp": True}})
     assert post(client, "clamping", frame, "application/json").json()["clamped"] == 7
 
@@ -273,3 +275,21 @@ def test_a_source_that_says_how_it_is_turned_is_turned_once(client: httpx.Client
         options = {"mode": "identity", "orientation": orientation}
         client.put("/v1/sources/sideways", json={"options": options})
         assert np.array_equal(unpacked(send(client, "sideways", out.getvalue())), wanted)
+
+
+# The description
+
+
+def test_the_description_names_every_format_and_option(client: httpx.Client) -> None:
+    description = client.get("/openapi.json").json()
+    route = description["paths"]["/v1/sources/{source}/frames"]["post"]
+    query = {one["name"]: one for one in route["parameters"] if one["in"] == "query"}
+    assert set(query) == {"format", "width", "height", "range", "alignment", "matrix", "features"}
+    assert all(not one["required"] for one in query.values())
+    assert all(form in query["format"]["description"] for form in PixelFormat)
+    schemas = description["components"]["schemas"]
+    assert schemas["PixelFormat"]["enum"] == list(PixelFormat)
+    options = set(schemas["SourceOptions"]["properties"])
+    assert {"chroma_gain", "output", "orientation", "region", "clamp"} <= options
+    assert "stretch" in schemas["Mode"]["enum"]
+    assert all(form in client.get("/docs").text for form in PixelFormat)

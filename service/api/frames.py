@@ -6,22 +6,20 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from pipeline.formats import Alignment, Matrix, PixelFormat, Range
-from pipeline.geometry import MAX_SIDE_PX, Geometry
 from service.api.accept import choose
 from service.api.body import drain, received
 from service.api.house import Home, SourceId
 from service.api.problems import problems
-from service.api.shapes import Figures, Shape, features_in
-from service.doorbell import Levels, Media, Reply
-from service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
+from service.api.query import FrameQuery
+from service.api.shapes import Figures, features_in
+from service.doorbell import Media, Reply
+from service.errors import UnsupportedMediaError
 from service.slots import Slot
 from service.sources import Upload
 
 router = APIRouter()
 
 TAKEN = (Media.JPEG, Media.PNG, Media.RAW)
-Side = Annotated[int | None, Query(ge=1, le=MAX_SIDE_PX, description="of a raw frame, in pixels")]
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -64,28 +62,15 @@ async def post_frame(
     request: Request,
     home: Home,
     source: SourceId,
-    pixel_format: Annotated[PixelFormat | None, Query(alias="format", description="of a raw frame")] = None,
-    width: Side = None,
-    height: Side = None,
-    levels: Annotated[Range, Query(alias="range", description="unspecified: limited for YUV, else full")] = (
-        Range.UNSPECIFIED
-    ),
-    alignment: Annotated[Alignment, Query(description="of gray10, gray12, gray14")] = Alignment.LSB,
-    matrix: Annotated[Matrix, Query(description="unspecified: bt601 below 720 lines, else bt709")] = (
-        Matrix.UNSPECIFIED
-    ),
-    features: Annotated[str | None, Query(description="hog,lbp,histogram,heatmap: what an npz holds")] = None,
+    query: Annotated[FrameQuery, Query()],
 ) -> Response:
     """Enhance one frame of a source, which comes into being with its first frame."""
     arrived = time.monotonic()
     try:
         media = media_of(request)
         answer = choose(request.headers.get("accept", ""), media)
-        wanted = features_in(features)
-        raw = None
-        if media is Media.RAW:
-            geometry = raw_geometry(pixel_format, width, height, levels, alignment)
-            raw = raw_shape(geometry, matrix, home.settings.max_pixels)
+        wanted = features_in(query.features)
+        raw = query.shape(home.settings.max_pixels) if media is Media.RAW else None
         with home.sources.enter(source) as sender:
             async with received(request, home.ring, raw, home.settings.body_seconds) as (slot, length):
                 parent = request.headers.get("traceparent", "")
@@ -105,34 +90,6 @@ def media_of(request: Request) -> Media:
     if came not in TAKEN:
         raise UnsupportedMediaError(f"Content-Type: {came or '(none)'} came; send {', '.join(TAKEN)}")
     return Media(came)
-
-
-def raw_geometry(
-    pixel_format: PixelFormat | None,
-    width: int | None,
-    height: int | None,
-    levels: Range,
-    alignment: Alignment,
-) -> Geometry:
-    """The geometry a raw frame's query gives. Raises BadFrameError (incomplete), FrameError (impossible)."""
-    if pixel_format is None or width is None or height is None:
-        raise BadFrameError(
-            f"a raw frame came without its geometry; add ?format={'|'.join(PixelFormat)}&width=..&height=.."
-        )
-    return Geometry(width, height, pixel_format, levels, alignment)
-
-
-def raw_shape(geometry: Geometry, matrix: Matrix, max_pixels: int) -> Shape:
-    """The shape of a raw frame. Raises TooLargeError."""
-    width, height = geometry.width, geometry.height
-    if width * height > max_pixels:
-        raise TooLargeError(
-            f"{width}x{height} = {width * height} pixels came; at most {max_pixels} are taken"
-        )
-    size = (width, height, str(geometry.pixel_format))
-    shape = Shape.of(size, Levels.of(geometry, matrix))
-    assert shape is not None
-    return shape
 
 
 def response(reply: Reply, slot: Slot, answer: Media) -> Response:

@@ -30,9 +30,11 @@ class Shape(BaseModel):
     @classmethod
     def of(cls, size: Size | None, levels: Levels) -> Self | None:
         """The shape of a message's geometry."""
-        if size is None:
-            return None
-        geometry = geometry_of(size, levels)
+        return cls.of_geometry(geometry_of(size, levels), levels) if size else None
+
+    @classmethod
+    def of_geometry(cls, geometry: Geometry, levels: Levels) -> Self:
+        """The shape of frames of this geometry and of the matrix in `levels`."""
         return cls(
             width=geometry.width,
             height=geometry.height,
@@ -85,7 +87,7 @@ class SourcePut(BaseModel):
 
     options: SourceOptions = SourceOptions()
     geometry: FixedShape | None = None
-    url: str | None = Field(None, max_length=2048, description="of a camera to be read; not told again")
+    url: str | None = Field(None, min_length=1, max_length=2048, description="of a camera to be read")
     transport: Transport | None = None
     delivery: Delivery | None = None
     deinterlace: bool | None = None

@@ -6,7 +6,7 @@ from pipeline.backend import open_lane
 from pipeline.errors import DeviceError
 from pipeline.frame import Frame, Geometry, PixelFormat
 from pipeline.lane import Lane
-from pipeline.options import Equalization, Hog, Lbp, Mode, Options
+from pipeline.options import Equalization, Hog, Lbp, Mode, Options, Orientation
 
 SIDE_PX = 64
 
@@ -42,3 +42,18 @@ class Canary:
                 options = Options(Equalization(mode), Hog(), Lbp(), heatmap=True)
                 geometry = Geometry(SIDE_PX, SIDE_PX, pixel_format)
                 self._lanes.append(open_lane(self._device, geometry, options))
+        if self._device == "cpu":
+            self._compile()
+
+    def _compile(self) -> None:
+        """Open and close lanes of other kinds: on the CPU that compiles what later sources may need, once.
+
+        Otherwise a source's first deep or turned frame would take half a minute on a new machine.
+        """
+        for pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24, PixelFormat.GRAY12, PixelFormat.P010):
+            options = Options(Equalization(Mode.CLAHE), Hog(), orientation=Orientation.ROTATE90)
+            open_lane(self._device, Geometry(SIDE_PX, SIDE_PX, pixel_format), options).close()
+        for pixel_format in (PixelFormat.GRAY12, PixelFormat.YUYV):
+            for mode in (Mode.EQUALIZE, Mode.STRETCH):
+                options = Options(Equalization(mode), clamp=True)
+                open_lane(self._device, Geometry(SIDE_PX, SIDE_PX, pixel_format), options).close()
