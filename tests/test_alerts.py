@@ -215,3 +215,9 @@ def test_every_recorded_series_is_used() -> None:
 
 def test_prometheus_takes_the_configuration() -> None:
     assert "SUCCESS" in promtool("check", "config", DOCKER / "prometheus.yml")
+
+
+def test_every_alert_is_in_the_operators_page() -> None:
+    page = (DOCKER.parent / "docs/operators.md").read_text()
+    for rule in rules("alert"):
+        assert f"`{rule['alert']}`" in page

@@ -109,6 +109,12 @@ def test_panels_fill_the_width_and_do_not_overlap(name: str) -> None:
     assert len({panel["id"] for panel in BOARDS[name]["panels"]}) == len(BOARDS[name]["panels"])
 
 
+def test_every_metric_is_in_the_operators_page() -> None:
+    page = (DOCKER.parent / "docs/operators.md").read_text()
+    for name in metric_names():
+        assert re.search(rf"`{re.sub('_(bucket|sum|count)$', '', name)}[`{{]", page), name
+
+
 # against a real Prometheus that scrapes a real service ---------------------------------------------
 
 
