@@ -41,11 +41,11 @@ class Server:
 
 
 @contextmanager
-def rtsp_server(mounts: list[str]) -> Iterator[Server]:
-    """A server with these mounts; skips where GStreamer's is not installed."""
+def rtsp_server(mounts: list[str], port: int = 0) -> Iterator[Server]:
+    """A server with these mounts, on a free port unless told; skips where GStreamer's is not installed."""
     if subprocess.run([SYSTEM_PYTHON, "-c", NEEDS], capture_output=True, check=False).returncode:
         pytest.skip("no GStreamer RTSP server for /usr/bin/python3; ./dev test installs it as root")
-    process = subprocess.Popen([SYSTEM_PYTHON, SERVER, *mounts], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([SYSTEM_PYTHON, SERVER, str(port), *mounts], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
         yield Server(process, int(process.stdout.readline()))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A real RTSP server on loopback for tests: `/usr/bin/python3 tests/rtsp_server.py PATH=WHAT...`.
+"""A real RTSP server on loopback for tests: `/usr/bin/python3 tests/rtsp_server.py PORT PATH=WHAT...`.
 
-Prints its port when it listens. WHAT is one of
+Prints its port when it listens (0: a free one). WHAT is one of
 
     CODEC:FILE           an mp4 file with h264, h265 or mjpeg, played once a client
     live:WIDTHxHEIGHT@RATE   an endless moving picture, with sound
@@ -42,12 +42,12 @@ PLAY = f"""(
 )"""
 
 
-def main(mounts: list[str]) -> None:
+def main(port: str, *mounts: str) -> None:
     """Serve until killed."""
     Gst.init(None)
     server = GstRtspServer.RTSPServer()
     server.set_address("127.0.0.1")
-    server.set_service("0")
+    server.set_service(port)
     server.get_thread_pool().set_max_threads(8)  # publishing and playing on one thread lock each other out
     for one in mounts:
         path, _, what = one.partition("=")
@@ -131,4 +131,4 @@ def relay(server: GstRtspServer.RTSPServer, path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -24,12 +24,12 @@ FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 EXTREMES = (75, 90, 120)
 
 BUDGETS = {
-    "histogram": (96, 32_848),
+    "histogram": (96, 32_834),
     "apply_lut": (64, 256),
     "apply_clahe": (80, 2_048),
-    "hog_blocks": (116, 30_720),
-    "hog_cells": (112, 14_336),
-    "lbp": (64, 21_504),
+    "hog_blocks": (96, 27_216),
+    "hog_cells": (96, 11_232),
+    "lbp": (72, 16_640),
 }
 """Most registers of a thread and bytes of shared memory of a block: within them a multiprocessor of an H200
 holds 16 warps or more of every kernel."""

@@ -6,10 +6,11 @@ from service.ingest.config import Publish
 from service.ingest.errors import SinkError
 from service.ingest.opening import explain
 from service.sinks.muxer import Muxer
+from service.sinks.reach import check_answers
 from service.sinks.show import Show
 from service.sinks.sound import Sound, SoundKind
 
-TIMEOUT = "5000000"
+TIMEOUT = "3000000"
 """In microseconds, for one write to the connection."""
 FORMATS = {"rtsp": "rtsp", "rtsps": "rtsp", "rtmp": "flv", "rtmps": "flv", "srt": "mpegts"}
 OPTIONS = {
@@ -58,6 +59,7 @@ class Publisher:
         scheme = self._how.url.partition("://")[0]
         kind = FORMATS[scheme]
         options = {"max_interleave_delta": "500000", **OPTIONS[kind]}
+        check_answers(self._how.url)
         try:
             self._muxer.open(av.open(self._how.url, "w", format=kind, container_options=options), show)
         except (av.FFmpegError, ValueError) as error:

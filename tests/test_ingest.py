@@ -1,0 +1,366 @@
+"""The service with cameras: from the stream to every way out, changed while it runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from cameras import Server, rtsp_server
+from conftest import RunningService, finish
+from films import content, make_film
+from proxy import Proxy
+
+PASSWORD = "c4n4ryPw"
+NETWORKS = "networks: [127.0.0.0/8]\n"
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 15) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.01)
+
+
+def metric(service: RunningService, series: str) -> float:
+    """The value of one series; 0 when it is not there."""
+    for line in service.client.get("/metrics").text.splitlines():
+        if line.startswith(f"lumaflow_{series} "):
+            return float(line.split()[-1])
+    return 0.0
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with rtsp_server(["/live=live:1280x720@25", "/small=live:160x120@10"]) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ingest")
+    make_film(folder / "film.mp4", 40, audio="aac")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def config(folder: Path, server: Server) -> Path:
+    """Two cameras with outputs, and two that do not work."""
+    file = folder / "cameras.yaml"
+    file.write_text(
+        NETWORKS
+        + f"""
+sources:
+  gate:
+    url: {server.url("small")}
+    mode: equalize
+    outputs:
+      - record: {{path: gate, keep_free_gb: 0, container: mov}}
+      - snapshot: {{path: shots, every_seconds: 0.5, keep_free_gb: 0}}
+      - descriptors: {{path: described, format: jsonl, features: [lbp], keep_free_gb: 0}}
+  film:
+    url: file:film.mp4
+    delivery: lossless
+    outputs:
+      - record: {{path: film, keep_free_gb: 0}}
+  locked: {{url: "rtsp://joe:{PASSWORD}@127.0.0.1:1/x?token={PASSWORD}"}}
+  gone: {{url: "rtsp://127.0.0.1:1/"}}
+"""
+    )
+    return file
+
+
+@pytest.fixture(scope="module")
+def log(folder: Path) -> Path:
+    return folder / "log.txt"
+
+
+@pytest.fixture(scope="module")
+def service(config: Path, log: Path) -> Iterator[RunningService]:
+    """`lumaflow serve --config`, its log in a file."""
+    command = [
+        sys.executable,
+        "-m",
+        "service",
+        "serve",
+        "--config",
+        str(config),
+        "--port",
+        "0",
+        "--device",
+        "cpu",
+    ]
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True)
+    assert process.stdout
+    url = process.stdout.readline().split()[-1]
+    with httpx.Client(base_url=url, timeout=30) as client:
+        running = RunningService(process, client)
+        running.wait_ready()
+        yield running
+    finish(process)
+
+
+def source(service: RunningService, name: str) -> dict:
+    return service.client.get(f"/v1/sources/{name}").json()
+
+
+def camera(service: RunningService, name: str) -> dict:
+    return source(service, name)["camera"]
+
+
+def test_cameras_are_live_and_each_output_gets_what_it_is_for(service: RunningService, folder: Path) -> None:
+    wait_until(lambda: source(service, "gate")["frames"] >= 20)
+    state = source(service, "gate")
+    assert (state["state"], state["options"]["mode"], state["options"]["features"]) == (
+        "live",
+        "equalize",
+        ["lbp"],
+    )
+    assert state["camera"]["codec"] == "h264"
+    outputs = {output["name"]: output for output in state["camera"]["outputs"]}
+    assert {output["state"] for output in outputs.values()} == {"working"}
+    assert set(outputs) == {"record-1", "snapshot-2", "descriptors-3"}
+    assert len(list((folder / "shots").iterdir())) >= 2
+    assert metric(service, 'output_up{output="record-1",source="gate"}') == 1
+    assert metric(service, 'source_up{source="gate"}') == 1
+    assert service.client.get("/v1/sources/gate/snapshot.jpg").content[:2] == b"\xff\xd8"
+
+
+def test_a_lossless_film_is_recorded_whole_with_its_times_and_sound(
+    service: RunningService, folder: Path
+) -> None:
+    wait_until(lambda: camera(service, "film")["state"] == "ended")
+    wait_until(lambda: camera(service, "film")["outputs"][0]["written"] == 40)
+    service.client.post("/v1/sources/film/pause").raise_for_status()  # which ends the file
+    (path,) = (folder / "film").iterdir()
+    found, film = content(path), content(folder / "film.mp4")
+    assert found.times == film.times
+    assert len(found.copied[0]) >= len(film.copied[0]) - 2
+    assert source(service, "film")["frames"] == 40
+
+
+def test_what_fails_says_why_and_is_counted(service: RunningService) -> None:
+    wait_until(lambda: camera(service, "gone")["reconnects"] >= 2)
+    assert camera(service, "gone")["cause"] == "refused"
+    assert metric(service, 'reconnects_total{code="refused",source="gone"}') >= 2
+    assert metric(service, 'source_up{source="gone"}') == 0
+    assert service.client.get("/readyz").status_code == 200
+
+
+def test_a_camera_is_added_changed_and_removed_by_the_api(service: RunningService, server: Server) -> None:
+    client = service.client
+    body = {"url": server.url("small", f"joe:{PASSWORD}@"), "options": {"mode": "clahe"}}
+    answer = client.put("/v1/sources/added", json=body)
+    assert answer.status_code == 201
+    assert answer.json()["camera"]["url"] == server.url("small", "***@")
+    wait_until(lambda: source(service, "added")["frames"] >= 3)
+    (process,) = processes(service, {"added"}, server, "small")
+    assert client.patch("/v1/sources/added", json={"options": {"mode": "equalize"}}).status_code == 200
+    before = source(service, "added")["frames"]
+    wait_until(lambda: source(service, "added")["frames"] >= before + 3)
+    assert processes(service, {"added"}, server, "small") == [process]
+    assert client.put("/v1/sources/added", json={"url": answer.json()["camera"]["url"]}).status_code == 422
+    client.patch("/v1/sources/added", json={"url": "rtsp://127.0.0.1:1/"}).raise_for_status()
+    wait_until(lambda: camera(service, "added")["cause"] == "refused")
+    assert client.delete("/v1/sources/added").status_code == 204
+    assert client.get("/v1/sources/added").status_code == 404
+    assert all(one["id"] != "added" for one in client.get("/v1/sources").json()["sources"])
+
+
+def processes(service: RunningService, names: set[str], server: Server, path: str) -> list[int]:
+    """The newest of the cameras' processes."""
+    return sorted(service.children("service.ingest"))[-1:]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:film.mp4",
+        "file:///etc/passwd",
+        "v4l2:/dev/video0",
+        "ftp://192.0.2.1/",
+        "rtsp://192.0.2.1/",
+        "x",
+        "",
+    ],
+)
+def test_the_api_opens_no_file_no_device_and_no_other_network(service: RunningService, url: str) -> None:
+    answer = service.client.put("/v1/sources/bad", json={"url": url})
+    assert answer.status_code == 422
+    assert service.client.get("/v1/sources/bad").status_code == 404
+
+
+def test_a_camera_is_paused_resumed_and_restarted(service: RunningService) -> None:
+    client = service.client
+    wait_until(lambda: source(service, "gate")["state"] == "live")
+    count = len(service.children("service.ingest"))
+    assert client.post("/v1/sources/gate/pause").json()["camera"]["state"] == "paused"
+    assert len(service.children("service.ingest")) == count - 1
+    frames = source(service, "gate")["frames"]
+    time.sleep(0.5)
+    assert source(service, "gate")["frames"] == frames
+    client.post("/v1/sources/gate/resume").raise_for_status()
+    wait_until(lambda: source(service, "gate")["frames"] > frames)
+    client.post("/v1/sources/gate/restart").raise_for_status()
+    frames = source(service, "gate")["frames"]
+    wait_until(lambda: source(service, "gate")["frames"] > frames)
+    assert client.post("/v1/sources/nobody/pause").status_code == 404
+
+
+def test_a_camera_whose_process_is_killed_comes_back_and_the_others_lose_nothing(
+    service: RunningService,
+) -> None:
+    wait_until(lambda: source(service, "gate")["state"] == "live")
+    before = set(service.children("service.ingest"))
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: len(set(service.children("service.ingest")) - before) == len(before))
+    frames = source(service, "gate")["frames"]
+    wait_until(lambda: source(service, "gate")["frames"] > frames)
+    assert metric(service, 'slots_in_use{device="cpu"}') <= 3
+
+
+def test_only_what_changed_restarts_and_a_bad_file_changes_nothing(
+    service: RunningService, config: Path
+) -> None:
+    good = config.read_text()
+    wait_until(lambda: source(service, "gate")["state"] == "live")
+    children = set(service.children("service.ingest"))
+    config.write_text(
+        good.replace("mode: equalize", "mode: clahe") + "  more: {url: 'rtsp://127.0.0.1:1/'}\n"
+    )
+    service.client.post("/v1/config/reload").raise_for_status()
+    wait_until(lambda: children < set(service.children("service.ingest")))
+    assert source(service, "gate")["options"]["mode"] == "clahe"
+    config.write_text(good + "  bad: {url: 'rtsp://127.0.0.1:1/', trnsport: udp}\n")
+    answer = service.client.post("/v1/config/reload")
+    assert answer.status_code == 422
+    assert "did you mean transport?" in answer.json()["detail"]
+    assert camera(service, "more")["cause"] in ("", "refused")
+    assert metric(service, 'config_reloads_total{outcome="refused"}') == 1
+    config.write_text(good)
+    service.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: service.client.get("/v1/sources/more").status_code == 404)
+    assert source(service, "gate")["options"]["mode"] == "equalize"
+
+
+def test_a_password_is_nowhere(service: RunningService, log: Path) -> None:
+    wait_until(lambda: camera(service, "locked")["reconnects"] >= 1)
+    told = [log.read_text(), service.client.get("/metrics").text, service.client.get("/v1/sources").text]
+    bad = service.client.put(
+        "/v1/sources/x", json={"url": f"ftp://joe:{PASSWORD}@192.0.2.1/", "zz": f"rtsp://u:{PASSWORD}@h/"}
+    )
+    told.append(bad.text)
+    for pid in (service.process.pid, *service.children("service.ingest")):
+        told.append(Path(f"/proc/{pid}/cmdline").read_text())
+    assert "locked" in told[0]
+    assert not [text for text in told if PASSWORD in text]
+
+
+def test_the_first_enhanced_frame_and_the_latency_at_720p(service: RunningService, server: Server) -> None:
+    started = time.monotonic()
+    service.client.put("/v1/sources/fast", json={"url": server.url("live")}).raise_for_status()
+    wait_until(lambda: source(service, "fast")["frames"] >= 1)
+    first = time.monotonic() - started
+    wait_until(lambda: source(service, "fast")["frames"] >= 75)
+    total = metric(service, 'frame_age_seconds_sum{source="fast"}')
+    mean = total / metric(service, 'frame_age_seconds_count{source="fast"}')
+    print(f"first enhanced frame after {first:.2f} s, mean age {1000 * mean:.1f} ms")
+    service.client.delete("/v1/sources/fast")
+    assert first < 6
+    assert mean < 0.5
+
+
+def test_a_slow_worker_leaves_the_age_bounded(service: RunningService, server: Server) -> None:
+    """A worker that stands still for a while: what comes after is the newest frame, not those that waited."""
+    service.client.put("/v1/sources/fresh", json={"url": server.url("small")}).raise_for_status()
+    wait_until(lambda: source(service, "fresh")["frames"] >= 5)
+    os.kill(service.worker, signal.SIGSTOP)
+    time.sleep(1.0)
+    os.kill(service.worker, signal.SIGCONT)
+    dropped = metric(service, 'dropped_total{reason="late",source="fresh"}')
+    wait_until(lambda: metric(service, 'dropped_total{reason="late",source="fresh"}') >= max(dropped, 5))
+    old = metric(service, 'frame_age_seconds_count{source="fresh"}') - metric(
+        service, 'frame_age_seconds_bucket{le="0.5",source="fresh"}'
+    )
+    assert old <= 2  # the one in the worker, and the one on its way
+    service.client.delete("/v1/sources/fresh")
+
+
+def test_a_camera_that_never_answers_costs_nothing(service: RunningService) -> None:
+    silent = Proxy(1)
+    silent.behaviour = "silent"
+    service.client.put(
+        "/v1/sources/mute", json={"url": f"rtsp://127.0.0.1:{silent.port}/"}
+    ).raise_for_status()
+    wait_until(lambda: silent.connections >= 1)
+    (pid,) = sorted(service.children("service.ingest"))[-1:]
+    time.sleep(0.5)
+    before = cpu_seconds(pid)
+    time.sleep(3)
+    assert cpu_seconds(pid) - before <= 0.03
+    service.client.delete("/v1/sources/mute").raise_for_status()
+    silent.close()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_headless_has_health_and_metrics_alone_and_ends_its_files(folder: Path, server: Server) -> None:
+    file = folder / "headless.yaml"
+    file.write_text(
+        f"{NETWORKS}sources:\n  gate:\n    url: {server.url('small')}\n"
+        "    outputs:\n      - record: {path: headless, keep_free_gb: 0}\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "service",
+        "ingest",
+        "--config",
+        str(file),
+        "--port",
+        "0",
+        "--device",
+        "cpu",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdout
+    with httpx.Client(base_url=process.stdout.readline().split()[-1], timeout=30) as client:
+        running = RunningService(process, client)
+        running.wait_ready()
+        wait_until(lambda: metric(running, 'frames_total{outcome="ok",source="gate"}') >= 10)
+        assert client.get("/v1/sources").status_code == 404
+        children = [running.worker, *running.children("service.ingest")]
+    finish(process)
+    assert process.returncode == 0
+    assert not any(Path(f"/proc/{pid}").exists() for pid in children)
+    (path,) = (folder / "headless").iterdir()
+    assert len(content(path).times) >= 10
+
+
+def test_a_bad_configuration_is_told_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("sauces: {}\n")
+    command = [
+        sys.executable,
+        "-m",
+        "service",
+        "serve",
+        "--config",
+        str(tmp_path / "bad.yaml"),
+        "--port",
+        "0",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert "line 1: sauces: there is no such key; did you mean sources?" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,470 @@
+"""Outputs of cameras: recordings, snapshots, descriptors, publishing, and what happens when one fails."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count, pairwise
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from cameras import Server, rtsp_server
+from films import content, dim_frame, make_film, psnr
+from proxy import Proxy
+
+from service.files.color import Color
+from service.ingest.address import Policy, check_url
+from service.ingest.config import CameraConfig, Descriptors, Kept, Publish, Record, Snapshot
+from service.ingest.errors import SinkError
+from service.ingest.feed import Feed
+from service.ingest.opening import Opening, open_container
+from service.ingest.watchdog import Watchdog
+from service.sinks.descriptors import DescriptorFiles
+from service.sinks.encoding import best_encoder
+from service.sinks.outlet import MOST_WAITING, Outlet
+from service.sinks.outputs import open_outputs
+from service.sinks.publisher import Publisher
+from service.sinks.recorder import Recorder
+from service.sinks.shelf import Shelf
+from service.sinks.show import Show
+from service.sinks.signal_lost import lost_since
+from service.sinks.snapshot import Snapshots
+from service.sinks.sound import Sound, SoundKind
+
+BASE = Fraction(1, 90_000)
+WALL = 1_800_000_000.0
+COLOR = Color(6, 1, 6, 6, 64)
+
+
+def show(n: int, pts: int | None = None, size: tuple[int, int] = (96, 64), **changes: object) -> Show:
+    """The n-th enhanced picture of a camera at 25 a second."""
+    odd = size[0] % 2 or size[1] % 2
+    made = Show(
+        pixels=dim_frame(n, size),
+        pts=3600 * n if pts is None else pts,
+        time_base=BASE,
+        wall=WALL + n / 25,
+        arrived=n / 25,
+        sequence=n,
+        lut="previous",
+        epoch=1,
+        corrupt=False,
+        color=COLOR,
+        stored_as="yuv444p" if odd else "yuv420p",
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def record(folder: Path, shows: list[Show], **how: object) -> list[Path]:
+    """Record pictures; the files that came of it."""
+    recorder = Recorder(Record.model_validate({"path": "r", "keep_free_gb": 0, **how}), folder)
+    for one in shows:
+        recorder.write(one)
+    recorder.close()
+    return sorted((folder / "r").iterdir())
+
+
+@pytest.mark.parametrize(("container", "tick"), [("mp4", 0), ("mov", 0), ("mkv", Fraction(1, 1000))])
+def test_recordings_keep_irregular_times_pictures_and_colour(
+    tmp_path: Path, container: str, tick: Fraction
+) -> None:
+    times = [123_457 + step for step in (0, 3600, 3601, 7200, 50_000, 400_000)]
+    shows = [show(n, pts) for n, pts in enumerate(times)]
+    (path,) = record(tmp_path, shows, container=container, quality=10)
+    found = content(path)
+    assert len(found.times) == len(times)
+    assert all(abs(a - b * BASE) <= tick for a, b in zip(found.times, times, strict=True))
+    assert found.tags == (6, 1, 6, 6)
+    assert min(psnr(a, b.pixels) for a, b in zip(found.pictures, shows, strict=True)) > 28
+    assert path.name.startswith("20270115T080000000Z")
+
+
+def test_odd_sizes_and_grey_are_recorded_whole(tmp_path: Path) -> None:
+    (path,) = record(tmp_path, [show(n, size=(97, 63)) for n in range(5)])
+    assert (content(path).size, content(path).pixel_format) == ((97, 63), "yuv444p")
+    grey = [replace(show(n), pixels=dim_frame(n)[:, :, 0].copy()) for n in range(3)]
+    (path,) = record(tmp_path / "grey", grey)
+    assert content(path).size == (96, 64)
+
+
+def test_a_segment_ends_by_time_and_by_geometry(tmp_path: Path) -> None:
+    shows = [show(n) for n in range(60)] + [show(n, size=(64, 96), epoch=2) for n in range(60, 70)]
+    paths = record(tmp_path, shows, segment_seconds=1)
+    found = [content(path) for path in paths]
+    assert [len(one.times) for one in found] == [25, 25, 10, 10]
+    assert [time for one in found for time in one.times] == [Fraction(n, 25) for n in range(70)]
+    assert found[-1].size == (64, 96)
+
+
+RECORD_FOR_EVER = """
+import itertools, sys, time
+from pathlib import Path
+from test_sinks import record, show, Record, Recorder
+how = Record.model_validate({"path": "r", "keep_free_gb": 0, "container": sys.argv[2]})
+recorder = Recorder(how, Path(sys.argv[1]))
+for n in itertools.count():
+    recorder.write(show(n))
+    print(n, flush=True)
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("container", ["mp4", "mkv"])
+def test_a_killed_process_leaves_a_file_that_plays_to_its_last_second(tmp_path: Path, container: str) -> None:
+    command = [sys.executable, "-c", RECORD_FOR_EVER, str(tmp_path), container]
+    process = subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    with process.stdout:
+        last = next(int(line) for line in process.stdout if int(line) >= 80)
+        os.kill(process.pid, signal.SIGKILL)
+        last = max([last, *(int(line) for line in process.stdout)])
+        process.wait()
+    (path,) = (tmp_path / "r").iterdir()
+    times = content(path).times
+    assert times == [Fraction(n, 25) for n in range(len(times))]
+    assert last / 25 - times[-1] < 1
+
+
+def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
+    film = make_film(tmp_path / "sound.mp4", 24, audio="aac")
+    kind, sounds = sound_of(film)
+    recorder = Recorder(Record(path="r", keep_free_gb=0), tmp_path)
+    recorder.begin(kind)
+    for sound in sounds[:5]:
+        recorder.hear(sound)  # before the first picture, which takes longer
+    for n in range(40):
+        recorder.write(show(n))
+    for sound in sounds[5:]:
+        recorder.hear(sound)
+    recorder.close()
+    (path,) = (tmp_path / "r").iterdir()
+    (original,), (copied,) = content(film).copied, content(path).copied
+    kept = [packet for packet in original if packet[0] >= 0]
+    assert [data for _, data in copied] == [data for _, data in kept]
+    assert all(abs(a[0] - b[0]) <= Fraction(1, 48_000) for a, b in zip(copied, kept, strict=True))
+
+
+def sound_of(film: Path) -> tuple[SoundKind, list[Sound]]:
+    """What a camera's connection would give of a film's sound; the connection is closed by then."""
+    policy = Policy(roots=(film.parent,))
+    watchdog = Watchdog()
+    sounds = []
+    with open_container(Opening(check_url(f"file:{film}", policy), policy), film, 0, watchdog) as container:
+        feed = Feed(container, watchdog, deinterlace=False, waits=False)
+        assert feed.audio
+        kind = SoundKind(feed.audio)
+        for _ in feed.pictures(lambda packet: sounds.append(Sound.of(kind, packet, Fraction(0)))):
+            pass
+    return kind, [sound for sound in sounds if sound]
+
+
+def test_sound_that_a_container_cannot_hold_is_named(tmp_path: Path) -> None:
+    kind, _ = sound_of(make_film(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
+    recorder = Recorder(Record(path="r", keep_free_gb=0, container="mkv"), tmp_path)
+    recorder.begin(kind)
+    recorder.write(show(0))
+    assert recorder.note == ""
+    recorder.close()
+    with av.open(io.BytesIO(), "w", format="nut") as keeper:
+        law = keeper.add_stream("pcm_alaw", rate=8000)
+        kind = SoundKind(law)
+    recorder = Recorder(Record(path="q", keep_free_gb=0), tmp_path)
+    recorder.begin(kind)
+    recorder.write(show(0))
+    recorder.close()
+    assert recorder.note == "mp4 holds no pcm_alaw sound"
+
+
+def test_old_files_go_and_others_are_never_touched(tmp_path: Path) -> None:
+    shelf = Shelf(Kept(path="r", keep_days=2, keep_free_gb=0), tmp_path)
+    old = shelf.new(WALL - 3 * 86_400, ".mp4")
+    old.touch()
+    young = shelf.new(WALL - 86_400, ".mp4")
+    young.touch()
+    mine = old.with_name("holiday.mp4")
+    mine.touch()
+    assert shelf.new(WALL, ".mp4").name == "20270115T080000000Z.mp4"
+    assert sorted(old.parent.iterdir()) == sorted([young, mine])
+
+
+def test_names_never_collide(tmp_path: Path) -> None:
+    shelf = Shelf(Kept(path="r", keep_free_gb=0), tmp_path)
+    names = []
+    for _ in range(3):
+        path = shelf.new(WALL, ".mp4")
+        path.touch()
+        names.append(path.name)
+    assert names == [f"20270115T080000000Z{tail}.mp4" for tail in ("", "-1", "-2")]
+
+
+def test_the_oldest_go_while_too_little_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = Shelf(Kept(path="r", keep_free_gb=5), tmp_path)
+    monkeypatch.setattr(Shelf, "_free", lambda _: 6e9)
+    for n in range(4):
+        shelf.new(WALL + n, ".mp4").touch()
+    left = (tmp_path / "r").iterdir
+    monkeypatch.setattr(Shelf, "_free", lambda _: 3e9 + 1e9 * (4 - len(list(left()))))
+    shelf.make_room(WALL)
+    assert [path.name[:15] for path in sorted(left())] == ["20270115T080002", "20270115T080003"]
+    monkeypatch.setattr(Shelf, "_free", lambda _: 1e9)
+    with pytest.raises(SinkError, match="less than 5 GB of the disk are free"):
+        shelf.new(WALL, ".mp4")
+
+
+def test_a_snapshot_appears_at_each_interval_and_only_when_complete(tmp_path: Path) -> None:
+    sink = Snapshots(Snapshot(path="s", every_seconds=1, keep_free_gb=0), tmp_path)
+    assert sum(sink.write(show(n)) for n in range(51)) == 3
+    names = sorted(path.name for path in (tmp_path / "s").iterdir())
+    assert names == ["20270115T080000000Z.jpg", "20270115T080001000Z.jpg", "20270115T080002000Z.jpg"]
+
+
+def described() -> tuple[bytes, np.ndarray]:
+    """An npz as a worker makes it, and the array in it."""
+    file, lbp = io.BytesIO(), np.arange(24, dtype=np.uint16).reshape(2, 3, 4)
+    np.savez(file, lbp=lbp)
+    return file.getvalue(), lbp
+
+
+def test_descriptors_are_npz_with_what_frame_they_are_of(tmp_path: Path) -> None:
+    data, lbp = described()
+    sink = DescriptorFiles(Descriptors(path="d", keep_free_gb=0), tmp_path, "gate")
+    assert [sink.write(show(7, described=data)), sink.write(show(8))] == [True, False]
+    (path,) = (tmp_path / "d").iterdir()
+    with np.load(path) as found:
+        assert np.array_equal(found["lbp"], lbp)
+        facts = {name: found[name].item() for name in ("sequence", "pts", "time_base", "lut_kind")}
+    assert facts == {"sequence": 7, "pts": 25_200, "time_base": "1/90000", "lut_kind": "previous"}
+
+
+def test_descriptors_are_lines_of_json_each_written_at_once(tmp_path: Path) -> None:
+    import base64
+
+    data, lbp = described()
+    sink = DescriptorFiles(Descriptors(path="d", format="jsonl", keep_free_gb=0), tmp_path, "gate")
+    for n in range(3):
+        sink.write(show(n, described=data))
+    (path,) = (tmp_path / "d").iterdir()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["source"], line["sequence"]) for line in lines] == [("gate", 0), ("gate", 1), ("gate", 2)]
+    packed = lines[0]["lbp"]
+    again = np.frombuffer(base64.b64decode(packed["base64"]), packed["dtype"]).reshape(packed["shape"])
+    assert np.array_equal(again, lbp)
+    sink.close()
+
+
+def test_the_picture_of_a_lost_camera_is_dimmed_and_says_since_when() -> None:
+    for shape in ((120, 320, 3), (120, 320), (16, 16, 3)):
+        pixels = np.full(shape, 100, np.uint8)
+        picture = lost_since(pixels, WALL)
+        assert picture.shape == shape
+        assert np.median(picture) == 35
+        assert picture.max() > 150 or shape[0] == 16
+
+
+class FailingSink:
+    """Fails for the first so many pictures; slow when told."""
+
+    note = ""
+
+    def __init__(self, failures: int = 0, seconds: float = 0.0) -> None:
+        self.failures, self.seconds = failures, seconds
+        self.got: list[int] = []
+        self.closed = 0
+
+    def begin(self, kind: SoundKind | None) -> None: ...
+
+    def hear(self, sound: Sound) -> None: ...
+
+    def write(self, show: Show) -> bool:
+        time.sleep(self.seconds)
+        if self.failures:
+            self.failures -= 1
+            raise OSError(28, "No space left on device", "/secret/path")
+        self.got.append(show.sequence)
+        return True
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 5) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_an_output_that_fails_says_why_and_goes_on_when_it_can() -> None:
+    sink = FailingSink(failures=1)
+    outlet = Outlet("record-1", sink, False, False, lambda text: text)
+    outlet._backoff.wait_seconds = lambda: 0.2  # type: ignore[method-assign]
+    outlet.offer(show(0))
+    wait_until(lambda: outlet.state == "waiting")
+    assert outlet.standing()["why"] == "it cannot be written: No space left on device"
+    assert sink.closed == 1
+    time.sleep(0.3)
+    outlet.offer(show(1))
+    wait_until(lambda: outlet.state == "working")
+    outlet.finish()
+    outlet.join(5)
+    assert (sink.got, sink.closed) == ([1], 2)
+
+
+def test_a_slow_output_holds_nothing_up_and_drops_the_oldest() -> None:
+    sink = FailingSink(seconds=0.05)
+    outlet = Outlet("publish-1", sink, False, False, lambda text: text)
+    started = time.monotonic()
+    for n in range(50):
+        outlet.offer(show(n))
+    assert time.monotonic() - started < 0.5
+    outlet.finish()
+    outlet.join(5)
+    assert outlet.dropped >= 50 - MOST_WAITING - 10
+    assert sink.got[-1] == 49
+    assert sink.got == sorted(sink.got)
+
+
+def test_a_lossless_output_loses_nothing() -> None:
+    sink = FailingSink(seconds=0.002)
+    outlet = Outlet("record-1", sink, False, True, lambda text: text)
+    for n in range(100):
+        outlet.offer(show(n))
+    outlet.finish()
+    outlet.join(5)
+    assert sink.got == list(range(100))
+
+
+def test_an_unwritable_path_is_a_sentence_and_the_others_go_on(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    camera = CameraConfig.model_validate(
+        {
+            "url": "file:x",
+            "outputs": [
+                {"record": {"path": "file/below", "keep_free_gb": 0}},
+                {"record": {"path": "good", "keep_free_gb": 0}},
+            ],
+        }
+    )
+    outputs = open_outputs(camera, "gate", tmp_path, lambda text: text)
+    for n in range(5):
+        outputs.show(show(n))
+    wait_until(lambda: outputs.states()[1]["written"] == 5)
+    bad, good = outputs.states()
+    assert (bad["name"], bad["state"], good["state"]) == ("record-1", "waiting", "working")
+    assert bad["why"].startswith("it cannot be written: ")
+    outputs.close(5)
+    assert len(content(next((tmp_path / "good").iterdir())).times) == 5
+
+
+def test_a_full_disk_stops_a_recording_which_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("a tmpfs cannot be mounted here")
+    try:
+        (disk / "ballast").write_bytes(bytes(900_000))
+        noise = np.random.default_rng(1).integers(0, 255, (40, 240, 320, 3), np.uint8)
+        sink = Recorder(Record(path="r", keep_free_gb=0, quality=1), disk)
+        outlet = Outlet("record-1", sink, False, True, lambda text: text)
+        for n in range(40):
+            outlet.offer(show(n, size=(320, 240), pixels=noise[n]))
+        wait_until(lambda: outlet.state == "waiting")
+        assert outlet.text == "it cannot be written: No space left on device"
+        (disk / "ballast").unlink()
+        for n in range(100, 1000):
+            outlet.offer(show(n))
+            time.sleep(0.02)
+            if outlet.state == "working":
+                break
+        assert outlet.state == "working"
+        outlet.finish()
+        outlet.join(5)
+        assert not [path for path in open_paths() if path.startswith(str(disk))]
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def open_paths() -> list[str]:
+    """What this process has open."""
+    paths = []
+    for fd in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            paths.append(os.readlink(f"/proc/self/fd/{fd}"))
+    return paths
+
+
+def test_x264_is_what_auto_takes_where_nothing_else_works() -> None:
+    assert best_encoder("yuv444p") == "libx264"
+    assert best_encoder("yuv420p") in ("libx264", "h264_nvenc", "h264_qsv", "h264_v4l2m2m")
+
+
+def test_what_is_published_plays_at_a_server_and_again_when_that_is_back() -> None:
+    with rtsp_server(["/gate=publish"]) as server:
+        url = server.url("gate")
+        with feeding(url) as outlet:
+            wait_until(lambda: outlet.state == "working")
+            assert played(server) == (96, 64)
+            server.process.kill()
+            wait_until(lambda: outlet.state == "waiting")
+            assert "127.0.0.1" not in outlet.text
+            with rtsp_server(["/gate=publish"], server.port) as again:
+                wait_until(lambda: outlet.state == "working", 15)
+                assert played(again) == (96, 64)
+
+
+def test_a_server_that_takes_connections_and_is_silent_holds_nothing_up() -> None:
+    silent = Proxy(1)
+    silent.behaviour = "silent"
+    with feeding(f"rtsp://user:s3cret@127.0.0.1:{silent.port}/gate") as outlet:
+        steps = [time.monotonic()]
+        while outlet.state != "waiting":
+            time.sleep(0.02)
+            steps.append(time.monotonic())
+        assert outlet.text == "the server does not answer within 2 s"
+        assert max(b - a for a, b in pairwise(steps)) < 1
+    silent.close()
+
+
+@contextmanager
+def feeding(url: str) -> Iterator[Outlet]:
+    """An outlet that publishes and gets 25 pictures a second meanwhile."""
+    publisher = Publisher(Publish(url=url))
+    outlet = Outlet("publish-1", publisher, False, False, lambda text: text)
+    ended = threading.Event()
+
+    def feed() -> None:
+        for n in count():
+            outlet.offer(show(n))
+            if ended.wait(0.04):
+                return
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    try:
+        yield outlet
+    finally:
+        ended.set()
+        thread.join()
+        outlet.finish()
+        outlet.join(5)
+
+
+def played(server: Server) -> tuple[int, int]:
+    """Size of the first picture that a player gets."""
+    url, options = server.url("gate-played"), {"rtsp_transport": "tcp"}
+    with av.open(url, container_options=options, timeout=(10, 5)) as player:
+        frame = next(player.decode(video=0))
+    return frame.width, frame.height
