@@ -32,8 +32,9 @@ class Counter:
         self._limited = geometry.limited
         levels, places = self._span.size, (self._grid.rows, self._grid.columns)
         self._partials = np.empty((*places, COUNTERS if levels == LEVELS else 1, LEVELS), np.uint32)
-        self._inside = np.empty((*places, levels), np.uint32)
         self._tiles = np.empty((*places, levels), np.uint32)
+        padded = (self._grid.source_x.size, self._grid.source_y.size) != self._size
+        self._inside = np.empty_like(self._tiles) if padded else self._tiles
         self._folded = np.empty((1, 1, levels), np.uint32)
 
     def count(self, luma: NDArray[Any], bins: Counts) -> None:

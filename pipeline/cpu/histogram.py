@@ -33,7 +33,8 @@ def count_tiles(
     source_x, source_y : the reflected padding, as in `tables.TileGrid`
     partials : (rows, columns, COUNTERS or 1, 2^b) uint32, scratch; with 1 it is not used
     inside : (rows, columns, 2^b) uint32, counts of the real pixels alone: they sum to the plane's bins
-    tiles : (rows, columns, 2^b) uint32, counts with the padding, for CLAHE and the heat map
+    tiles : (rows, columns, 2^b) uint32, counts with the padding, for CLAHE and the heat map; may be `inside`
+        where there is none
     """
     end_x, end_y = origin[0] + size[0], origin[1] + size[1]
     tile_width, tile_height = tile_size
@@ -55,7 +56,8 @@ def count_tiles(
                 _count_row(luma[y, left:right], counts[0], counts[1], counts[2], counts[3])
             for level in range(real.size):
                 real[level] = counts[0, level] + counts[1, level] + counts[2, level] + counts[3, level]
-        padded[:] = real
+        for level in range(real.size):
+            padded[level] = real[level]
         for y in range(top, top + tile_height):
             for x in range(max(left, end_x) if y < end_y else left, left + tile_width):
                 padded[luma[source_y[y - origin[1]], source_x[x - origin[0]]]] += np.uint32(1)
