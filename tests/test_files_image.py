@@ -318,10 +318,38 @@ def test_what_is_no_image_is_not_called_a_bad_video(tmp_path: Path) -> None:
         enhance(tmp_path / "page.svg", tmp_path / "out.png", Job(), None)
 
 
-@pytest.mark.parametrize("mode", ["F", "LAB"])
-def test_a_kind_of_tiff_that_is_not_read_is_named(tmp_path: Path, mode: str) -> None:
-    Image.new(mode, (8, 8)).save(tmp_path / "in.tif")
-    with pytest.raises(UsageError, match=f"of the kind {mode} came; convert it"):
+def test_a_colour_multiplied_by_its_alpha_is_divided_by_it(tmp_path: Path) -> None:
+    stored = np.array([[[100, 200, 300, 32768], [0, 0, 0, 0], [7, 8, 9, 65535], [9, 9, 9, 3]]], np.uint16)
+    tags = {
+        256: (4, 4, 1), 257: (4, 1, 1), 258: (3, 0, 4), 259: (3, 1, 1), 262: (3, 2, 1), 273: (4, 0, 1),
+        277: (3, 4, 1), 278: (4, 1, 1), 279: (4, stored.nbytes, 1), 338: (3, 1, 1),
+    }  # fmt: skip
+    end = 8 + 2 + 12 * len(tags) + 4
+    tags[258], tags[273] = (3, end, 4), (4, end + 8, 1)
+    entries = [struct.pack("<HHII", tag, kind, count, value) for tag, (kind, value, count) in tags.items()]
+    head = struct.pack("<2sHIH", b"II", 42, 8, len(tags)) + b"".join(entries) + bytes(4)
+    pixels = stored[..., [2, 1, 0, 3]].astype("<u2").tobytes()
+    (tmp_path / "in.tif").write_bytes(head + struct.pack("<4H", 16, 16, 16, 16) + pixels)
+    colors = read_still(tmp_path / "in.tif").colors
+    assert colors is not None
+    assert colors.tolist() == [
+        [[200, 400, 600, 32768], [0, 0, 0, 0], [7, 8, 9, 65535], [65535, 65535, 65535, 3]]
+    ]
+
+
+def test_lab_becomes_the_colour_it_means(tmp_path: Path) -> None:
+    lab = np.zeros((8, 8, 3), np.uint8)
+    lab[..., 0] = 136  # L* 53.2, a* 80, b* 67: red
+    lab[..., 1:] = (80, 67)
+    Image.fromarray(lab, "LAB").save(tmp_path / "in.tif")
+    blue, green, red = read_still(tmp_path / "in.tif").frame.pixels[4, 4].tolist()
+    assert red > 245
+    assert max(blue, green) < 30
+
+
+def test_a_kind_of_tiff_that_is_not_read_is_named(tmp_path: Path) -> None:
+    Image.new("F", (8, 8)).save(tmp_path / "in.tif")
+    with pytest.raises(UsageError, match="of the kind F came; convert it"):
         read_still(tmp_path / "in.tif")
 
 
@@ -335,13 +363,10 @@ def test_a_bomb_in_any_format_is_refused_by_its_header(tmp_path: Path) -> None:
 REFUSED = {
     "coffee_f32.tif": "floating point",
     "sk_multipage_rgb.tif": "floating point",
-    "hopper.Lab.tif": "kind LAB",
-    "tiff_16bit_RGBa.tiff": "straight alpha",
     "ljt_testimgari.jpg": "arithmetic",
     "ljt_testorig12.jpg": "12 bits",
     "motion_photo.heic": "HEIC",
     "bmp_rgb32bf.bmp": "bitfields",
-    "hopper.ico": "no image that is read",
     "rgb32rle.tga": "no image that is read",
 }
 """Sound images that are refused, and what the sentence names."""

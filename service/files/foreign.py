@@ -5,7 +5,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageCms, UnidentifiedImageError
 
 from pipeline.frame import Plane
 from service.codec.opencv import cv2
@@ -18,6 +18,7 @@ FORMATS = {
     "AVIF": "AVIF",
     "BMP": "BMP",
     "GIF": "GIF",
+    "ICO": "ICO",
     "JPEG 2000": "JPEG2000",
     "PNM": "PPM",
     "TIFF": "TIFF",
@@ -70,7 +71,7 @@ def read_foreign(data: bytes, name: str, max_pixels: int, orientation: int | Non
             raise
         except Exception as error:  # a damaged file makes Pillow raise almost anything
             raise BadFrameError(
-                f"a {name} image came that cannot be decoded: {error}; send it whole"
+                f"a {name} image came that cannot be decoded: {error}; store it anew"
             ) from error
 
 
@@ -87,6 +88,8 @@ def _pixels(data: bytes, image: Image.Image, name: str) -> tuple[Plane, int]:
         return _deep_gray(image, min(max(depths), 16), tags.get(MAX_SAMPLE_VALUE, (65535,)))
     if image.mode == "P":
         mode = "RGBA" if "transparency" in image.info else "RGB"
+    elif image.mode == "LAB":
+        mode, image = "RGB", _from_lab(image)
     elif image.mode in _MODES:
         mode = _MODES[image.mode]
     else:
@@ -95,6 +98,13 @@ def _pixels(data: bytes, image: Image.Image, name: str) -> tuple[Plane, int]:
         )
     levels = np.asarray(image.convert(mode))
     return (levels if mode == "L" else levels[..., [2, 1, 0, 3][: len(mode)]].copy(order="C")), 8
+
+
+def _from_lab(image: Image.Image) -> Image.Image:
+    profiles = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
+    made = ImageCms.profileToProfile(image, *profiles, outputMode="RGB")
+    assert made is not None
+    return made
 
 
 def _deep_gray(image: Image.Image, depth: int, highest: tuple[int, ...]) -> tuple[Plane, int]:
@@ -108,12 +118,11 @@ def _deep_gray(image: Image.Image, depth: int, highest: tuple[int, ...]) -> tupl
 
 
 def _deep_color(data: bytes, extra: int) -> Plane:
-    """16-bit colour, of which Pillow would keep 8."""
-    if extra == _PREMULTIPLIED:
-        raise UnsupportedMediaError(
-            "16-bit colour multiplied by its alpha came; store it with straight alpha"
-        )
+    """16-bit colour, of which Pillow would keep 8; one multiplied by its alpha is divided by it."""
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if pixels is None or pixels.dtype != np.uint16 or pixels.ndim != 3:
         raise BadFrameError("a TIFF of 16-bit colour came that cannot be decoded; store it anew")
+    if extra == _PREMULTIPLIED:
+        alpha = np.maximum(pixels[..., 3:], 1).astype(np.float32)
+        pixels[..., :3] = np.rint(pixels[..., :3] * (65535 / alpha)).clip(0, 65535)
     return np.asarray(pixels)

@@ -10,7 +10,7 @@ from service.files.foreign import FORMATS
 from service.header import foreign_format
 
 IMAGES = frozenset(
-    {".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".avif", ".jp2"}
+    {".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".avif", ".jp2", ".ico"}
     | {".pgm", ".ppm", ".pbm", ".pnm"}
 )
 VIDEOS = frozenset(

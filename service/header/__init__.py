@@ -50,6 +50,7 @@ _FOREIGN = (
     (re.compile(rb"....ftyp(heic|heix|mif1|msf1)", re.DOTALL), "HEIC"),
     (re.compile(rb"\0\0\0\x0cjP  |\xff\x4f\xff\x51", re.DOTALL), "JPEG 2000"),
     (re.compile(rb"P[1-7]\s"), "PNM"),
+    (re.compile(b"\0\0\1\0(?!ftyp)"), "ICO"),
 )
 
 
