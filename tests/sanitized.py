@@ -17,9 +17,9 @@ SIZES = ((1, 1), (1, 37), (41, 1), (7, 5), (16, 16), (31, 47), (64, 96))
 
 SQUARE, CIRCLE = Lbp(labels=True), Lbp(Neighborhood.CIRCLE)
 STEPS = (
-    (PixelFormat.GRAY8, Options(Equalization(Mode.CLAHE), Hog(), SQUARE, heatmap=True)),
+    (PixelFormat.GRAY8, Options(Equalization(Mode.CLAHE, tiles=(3, 2)), Hog(), SQUARE, heatmap=True)),
     (PixelFormat.GRAY8, Options(Equalization(Mode.EQUALIZE), Hog(HogLayout.COMPACT), CIRCLE)),
-    (PixelFormat.BGR24, Options(Equalization(Mode.CLAHE), lbp=SQUARE)),
+    (PixelFormat.BGR24, Options(Equalization(Mode.CLAHE, tiles=(2, 3)), lbp=SQUARE)),
     (PixelFormat.BGR24, Options(Equalization(Mode.EQUALIZE, color=ColorMode.LUMA), lbp=SQUARE)),
 )
 

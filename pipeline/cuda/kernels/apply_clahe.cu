@@ -1,11 +1,11 @@
 // Maps a frame through CLAHE's grid of LUTs, blended between tile centres (spec 4.5, 9).
 //
-// Between four tile centres the four LUTs are the same for every pixel: they are put side by side, so that
-// one look-up finds all four.
+// Between four tile centres the four LUTs are the same for every pixel: they are put side by side, so that one
+// look-up finds all four.
 //
-// Launch: grid (columns + 1, rows + 1, parts of a rectangle), 256 threads: each takes four columns (a quad)
-// and every so many rows of a part. Shared memory: 2048 bytes, the LUTs as bfloat16, which holds 0..255
-// exactly and is the upper half of a float.
+// Launch: grid (columns + 1, rows + 1, parts of a rectangle), 256 threads: each takes four columns (a quad) and
+// every so many rows of a part.
+// Shared memory: 2,048 bytes, the LUTs as bfloat16, which holds 0..255 exactly and is the upper half of a float.
 //
 //   pixels, enhanced (height, width[, 3]) u8, rows `pitch` and `enhanced_pitch` bytes apart
 //   luts             (rows, columns, 256)

@@ -3,10 +3,10 @@
 // Every block counts the rows of one part of one tile. The last block done with a tile builds its LUT and
 // measures its contrast; the last block of all adds up the global bins and builds the LUT of a global mode.
 //
-// Launch: grid (parts, tile columns, tile rows), 256 threads; without tiles the frame is one tile. From the
-// moment when all is counted, thread v has level v.
-// Shared memory: 32,848 bytes. Every lane counts in a bank of its own, so that no two lanes of a warp ever
-// meet, whatever the picture.
+// Launch: grid (parts, tile columns, tile rows), 256 threads; without tiles the frame is one tile. Once all is
+// counted, thread v has level v.
+// Shared memory: 32,834 bytes. Every lane counts in a bank of its own, so that no two lanes of a warp ever meet,
+// whatever the picture.
 //
 //   pixels    (height, width[, 3]) u8, rows `pitch` bytes apart
 //   source_x  (columns * tile_width), source_y (rows * tile_height): the real pixel a padded one shows

@@ -5,8 +5,8 @@
 // weights. A block of threads walks down rows of cells: of each it keeps what the row adds as the upper row
 // of one row of HOG blocks, until the next row of cells completes them.
 //
-// Launch: grid (15 HOG blocks side by side, runs of rows of them), block (16, 8): a thread a row of a cell.
-// Shared memory: 30,256 bytes: 36 words a thread, pixels, HOG blocks.
+// Launch: grid (15 HOG blocks side by side, runs of rows of them), 128 threads: a thread a row of a cell.
+// Shared memory: 27,216 bytes: 36 words a thread, pixels, HOG blocks.
 //
 //   luma   (height, width) u8, rows `pitch` bytes apart
 //   gamma  (256): square roots
@@ -19,23 +19,24 @@
 constexpr int COLUMNS = CELLS - 1;
 constexpr int VALUES = 4 * BINS;
 constexpr int HALF = 2 * BINS; // histograms of the two cells, side by side, that a row of a block votes for
-constexpr int TASKS = COLUMNS * HALF;
+constexpr int TASKS = CELLS * HALF;
 constexpr int ROUNDS = (TASKS + THREADS - 1) / THREADS;
 constexpr int TEAM = 4; // threads that normalise one HOG block
 constexpr int PIECES = VALUES / 4;
 constexpr int MOST = (PIECES + TEAM - 1) / TEAM; // pieces of 4 values that a thread of a team takes
 
-__shared__ float sums[VALUES][THREADS]; // of the row of every thread: 9 * (column weight) + bin
+__shared__ float4 sums[VALUES][THREADS / 4]; // of the row of every thread: 9 * (column weight) + bin
 __shared__ float4 blocks[COLUMNS][PIECES];
 
 // Column-weighted histograms of this thread's row, into `sums`.
-__device__ __forceinline__ void sum_row(const int thread) {
+__device__ __forceinline__ void sum_row() {
     constexpr float weights[4][CELL] = {HOG_WEIGHTS};
+    float *const own = reinterpret_cast<float *>(sums) + threadIdx.x;
 #pragma unroll
     for (int value = 0; value < VALUES; ++value)
-        sums[value][thread] = 0.0f;
+        own[value * THREADS] = 0.0f;
     vote([&](const int j, const Vote &vote) {
-        float *const first = &sums[vote.bin][thread], *const second = &sums[vote.next][thread];
+        float *const first = own + vote.bin * THREADS, *const second = own + vote.next * THREADS;
         float firsts[4], seconds[4];
 #pragma unroll
         for (int m = 0; m < 4; ++m) {
@@ -51,25 +52,30 @@ __device__ __forceinline__ void sum_row(const int thread) {
     });
 }
 
-// What a row of cells adds to one bin of the upper and lower cell of a HOG block: as the block's upper row
-// (x: upper cell, y: lower cell) and as its lower row (z, w). `left` points to that bin of the first row of
-// the block's left cell, `right` to that of its right cell.
-__device__ __forceinline__ float4 sum_column(const float *const left, const float *const right) {
+// Rows 0..3 (or 4..7, if `lower` is 4) of one value of a cell.
+__device__ __forceinline__ float4 four_rows(const int value, const int cell, const int lower) {
+    return sums[value][(cell * CELL + (lower ^ swizzle(cell))) / 4];
+}
+
+__device__ __forceinline__ float4 operator+(const float4 a, const float4 b) {
+    return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+// What a row of cells adds to bin `value` of the upper and lower cell of HOG block `x`: as the block's upper
+// row (x: upper cell, y: lower cell) and as its lower row (z, w).
+__device__ __forceinline__ float4 sum_column(const int x, const int value) {
     constexpr float weights[4][CELL] = {HOG_WEIGHTS};
-    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const float4 above = four_rows(value, x, 0) + four_rows(HALF + value, x + 1, 0);
+    const float4 below = four_rows(value, x, 4) + four_rows(HALF + value, x + 1, 4);
+    const float rows[CELL] = {above.x, above.y, above.z, above.w, below.x, below.y, below.z, below.w};
+    float sum[4] = {};
 #pragma unroll
-    for (int row = 0; row < CELL; ++row) {
-        const float both = left[row * CELLS] + right[row * CELLS];
-        if (weights[0][row] != 0.0f)
-            sum.x = __fmaf_rn(weights[0][row], both, sum.x);
-        if (weights[1][row] != 0.0f)
-            sum.y = __fmaf_rn(weights[1][row], both, sum.y);
-        if (weights[2][row] != 0.0f)
-            sum.z = __fmaf_rn(weights[2][row], both, sum.z);
-        if (weights[3][row] != 0.0f)
-            sum.w = __fmaf_rn(weights[3][row], both, sum.w);
-    }
-    return sum;
+    for (int row = 0; row < CELL; ++row)
+#pragma unroll
+        for (int m = 0; m < 4; ++m)
+            if (weights[m][row] != 0.0f)
+                sum[m] = __fmaf_rn(weights[m][row], rows[row], sum[m]);
+    return make_float4(sum[0], sum[1], sum[2], sum[3]);
 }
 
 __device__ __forceinline__ float team_sum(float value) {
@@ -119,29 +125,30 @@ __device__ __forceinline__ void normalise(const float4 *const block, float4 *con
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 5)
     hog_blocks(const u8 *const __restrict__ luma, const i64 pitch, const int width, const int height,
                const float *const __restrict__ gamma, const int columns, const int rows, const int run,
                float4 *const __restrict__ hog) {
     const int first = static_cast<int>(blockIdx.x) * COLUMNS, here = min(COLUMNS, columns - first);
     const int top = static_cast<int>(blockIdx.y) * run, bottom = min(top + run, rows);
-    const int thread = thread_index(), team = thread / TEAM;
-    float2 upper[ROUNDS];
+    const int thread = static_cast<int>(threadIdx.x), team = thread / TEAM;
+    const Reader reader = reader_of(luma, pitch, width, height, first * CELL);
+    float2 upper[ROUNDS] = {};
     load_gamma(gamma);
-    Ahead ahead = read_pixels(luma, pitch, width, height, first * CELL, top * CELL);
+    Ahead ahead = read_pixels(reader, top * CELL);
     __syncthreads();
     for (int y = top; y <= bottom; ++y) { // rows of cells, one more than of HOG blocks
         store_roots(ahead);
         __syncthreads();
         if (y < bottom)
-            ahead = read_pixels(luma, pitch, width, height, first * CELL, (y + 1) * CELL);
-        sum_row(thread);
+            ahead = read_pixels(reader, (y + 1) * CELL);
+        sum_row();
         __syncthreads();
 #pragma unroll
         for (int round = 0; round < ROUNDS; ++round) {
-            const int task = round * THREADS + thread, value = task / COLUMNS, x = task % COLUMNS;
-            if (task < TASKS) {
-                const float4 sum = sum_column(&sums[value][x], &sums[HALF + value][x + 1]);
+            const int task = round * THREADS + thread, value = task / CELLS, x = task % CELLS;
+            if (task < TASKS && x < COLUMNS) {
+                const float4 sum = sum_column(x, value);
                 float *const block =
                     reinterpret_cast<float *>(blocks[x]) + value / BINS * HALF + value % BINS;
                 block[0] = upper[round].x + sum.z;

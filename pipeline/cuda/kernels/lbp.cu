@@ -1,8 +1,7 @@
 // Local binary patterns of a luma plane, counted in cells of 16x16 pixels (spec 11).
 //
-// Launch: grid (16 cells side by side, rows of cells), block (64, 4): a thread takes four pixels of every
-// fourth row. Shared memory: 4752 bytes of pixels with their surroundings, 256 of labels, 64 * LABELS of
-// counts.
+// Launch: grid (16 cells side by side, rows of cells), block (64, 4): a thread takes four pixels of four rows.
+// Shared memory: 256 bytes, the label of every code, and 64 * LABELS, the counts of the cells.
 //
 //   luma   (height, width) u8, rows `pitch` bytes apart
 //   table  (256): the label of every code
@@ -17,33 +16,18 @@
 
 constexpr int CELL = 16;
 constexpr int CELLS = 16;
-constexpr int COLUMNS = 64;
+constexpr int QUAD = 4;
+constexpr int COLUMNS = CELLS * CELL / QUAD;
 constexpr int ROWS = 4;
-constexpr int THREADS = COLUMNS * ROWS;
+constexpr int THREADS = COLUMNS * CELL / ROWS;
 
-__shared__ u32 tile[CELL + 2][COLUMNS + 2]; // a quad more on both sides, a row more above and below
 __shared__ u8 label_of[256];
-__shared__ u32 counts[CELLS][LABELS];
+__shared__ u32 counts[CELLS * LABELS];
 
-// Four pixels at x (any, also outside) of a row; `inside` tells whether the row lies in the frame.
-__device__ __forceinline__ u32 load_four(const u8 *const row, const int x, const int width,
-                                         const bool inside) {
-    if (!inside || x + 4 <= 0 || x >= width)
-        return 0;
-    if (x >= 0 && x + 4 <= width && is_aligned<4>(row + x))
-        return *reinterpret_cast<const u32 *>(row + x);
-    u32 word = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-        if (x + k >= 0 && x + k < width)
-            word |= static_cast<u32>(row[x + k]) << (8 * k);
-    return word;
-}
-
-// Bit 7 of every byte: whether a >= b, unsigned.
-__device__ __forceinline__ u32 at_least(const u32 a, const u32 b) {
-    const u32 low_bits = (a | 0x80808080u) - (b & 0x7f7f7f7fu);
-    return ((a & ~b) | (~(a ^ b) & low_bits)) & 0x80808080u;
+// Bit 7 of every byte: whether it is at least that of `centre`; the other bits are garbage.
+__device__ __forceinline__ u32 at_least(const u32 word, const u32 centre) {
+    const u32 low_bits = (word | 0x80808080u) - (centre & 0x7f7f7f7fu);
+    return (word & ~centre) | (~(word ^ centre) & low_bits);
 }
 
 // The same for the point on the circle towards `corner`, between the neighbours `row` and `column`.
@@ -65,60 +49,136 @@ __device__ __forceinline__ u32 corner_bits(const u32 row, const u32 column, cons
     return CIRCLE ? at_least_between(row, column, corner, centre) : at_least(corner, centre);
 }
 
-// Words of the pixels one to the left and one to the right of `line[1]`'s.
-__device__ __forceinline__ u32 west_of(const u32 *const line) { return __funnelshift_l(line[0], line[1], 8); }
+// Four pixels, and the pixels to the left and to the right of each.
+struct Line {
+    u32 west, centre, east;
+};
 
-__device__ __forceinline__ u32 east_of(const u32 *const line) { return __funnelshift_r(line[1], line[2], 8); }
-
-// The codes of four pixels; the lines start one quad to their left.
-__device__ __forceinline__ u32 codes_of(const u32 *const above, const u32 *const line,
-                                        const u32 *const below) {
-    const u32 centre = line[1], east = east_of(line), west = west_of(line);
-    const u32 north = above[1], south = below[1];
-    u32 codes = at_least(east, centre) >> 7;
-    codes |= corner_bits(east, north, east_of(above), centre) >> 6;
-    codes |= at_least(north, centre) >> 5;
-    codes |= corner_bits(west, north, west_of(above), centre) >> 4;
-    codes |= at_least(west, centre) >> 3;
-    codes |= corner_bits(west, south, west_of(below), centre) >> 2;
-    codes |= at_least(south, centre) >> 1;
-    codes |= corner_bits(east, south, east_of(below), centre);
-    return codes;
+__device__ __forceinline__ u32 load_some(const u8 *const row, const int x, const int width) {
+    u32 word = 0;
+#pragma unroll
+    for (int k = 0; k < QUAD; ++k)
+        if (x + k >= 0 && x + k < width)
+            word |= static_cast<u32>(row[x + k]) << (8 * k);
+    return word;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+__device__ __forceinline__ Line line_of(const u32 left, const u32 centre, const u32 right) {
+    return {__funnelshift_l(left, centre, 8), centre, __funnelshift_r(centre, right, 8)};
+}
+
+// The plane, and where this thread's labels go: to the counts of its cell, and pixel by pixel, if they are
+// kept.
+struct Plane {
+    const u8 *luma;
+    i64 pitch;
+    int width, height;
+    u32 *cell;
+    u8 *labels;
+    i64 labels_pitch;
+};
+
+// The line at column x of row y.
+__device__ __forceinline__ Line load_line(const Plane &plane, const int x, const int y) {
+    if (y < 0 || y >= plane.height)
+        return {0, 0, 0};
+    const u8 *const row = plane.luma + y * plane.pitch;
+    return line_of(load_some(row, x - QUAD, plane.width), load_some(row, x, plane.width),
+                   load_some(row, x + QUAD, plane.width));
+}
+
+// Bit `number` of every byte from bit 7 of `bits`.
+template <int number> __device__ __forceinline__ u32 code_bit(const u32 bits) {
+    return (bits >> (7 - number)) & (0x01010101u << number);
+}
+
+__device__ __forceinline__ u32 codes_of(const Line &above, const Line &line, const Line &below) {
+    const u32 centre = line.centre, east = line.east, west = line.west;
+    const u32 north = above.centre, south = below.centre;
+    return code_bit<0>(at_least(east, centre)) | code_bit<1>(corner_bits(east, north, above.east, centre)) |
+           code_bit<2>(at_least(north, centre)) | code_bit<3>(corner_bits(west, north, above.west, centre)) |
+           code_bit<4>(at_least(west, centre)) | code_bit<5>(corner_bits(west, south, below.west, centre)) |
+           code_bit<6>(at_least(south, centre)) | code_bit<7>(corner_bits(east, south, below.east, centre));
+}
+
+// Count the labels of four codes, of which `count` lie in the frame.
+__device__ __forceinline__ void count_codes(const Plane &plane, const u32 codes, const int x, const int y,
+                                            const int count) {
+#pragma unroll
+    for (int k = 0; k < QUAD; ++k)
+        if (k < count) {
+            const u32 label = label_of[byte_of(codes, k)];
+            atomicAdd(&plane.cell[label], 1u);
+            if constexpr (KEEP_LABELS)
+                plane.labels[y * plane.labels_pitch + x + k] = static_cast<u8>(label);
+        }
+}
+
+// Count the four pixels at column x of rows top..bottom-1.
+__device__ __forceinline__ void count_rows(const Plane &plane, const int x, const int top, const int bottom) {
+    Line above = load_line(plane, x, top - 1), line = load_line(plane, x, top);
+#pragma unroll 1
+    for (int y = top; y < bottom; ++y) {
+        const Line below = load_line(plane, x, y + 1);
+        count_codes(plane, codes_of(above, line, below), x, y, plane.width - x);
+        above = line;
+        line = below;
+    }
+}
+
+// The same at multiples of 4, where no quad lies across the right border. All loads come first, whatever lies
+// outside, and without a branch, so that they are under way together.
+__device__ __forceinline__ void count_whole_rows(const Plane &plane, const int x, const int top,
+                                                 const int bottom) {
+    const int to_left = x > 0 ? -1 : 0, to_right = x + QUAD < plane.width ? 1 : 0;
+    u32 words[ROWS + 2][3];
+#pragma unroll
+    for (int i = 0; i < ROWS + 2; ++i) {
+        const int y = min(max(top + i - 1, 0), plane.height - 1);
+        const u32 *const quad = reinterpret_cast<const u32 *>(plane.luma + y * plane.pitch + x);
+        words[i][0] = quad[to_left];
+        words[i][1] = quad[0];
+        words[i][2] = quad[to_right];
+    }
+    Line lines[ROWS + 2];
+#pragma unroll
+    for (int i = 0; i < ROWS + 2; ++i) {
+        const bool inside = top + i > 0 && top + i <= plane.height;
+        lines[i] = line_of(inside && to_left ? words[i][0] : 0, inside ? words[i][1] : 0,
+                           inside && to_right ? words[i][2] : 0);
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i)
+        if (top + i < bottom)
+            count_codes(plane, codes_of(lines[i], lines[i + 1], lines[i + 2]), x, top + i, QUAD);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 3)
     lbp(const u8 *const __restrict__ luma, const i64 pitch, const int width, const int height,
         const u8 *const __restrict__ table, const int cells_x, u16 *const __restrict__ cells,
         u8 *const __restrict__ labels, const i64 labels_pitch) {
-    const int thread = static_cast<int>(threadIdx.y) * COLUMNS + static_cast<int>(threadIdx.x);
-    const int left = static_cast<int>(blockIdx.x) * COLUMNS * 4, top = static_cast<int>(blockIdx.y) * CELL;
-    for (int i = thread; i < (CELL + 2) * (COLUMNS + 2); i += THREADS) {
-        const int row = i / (COLUMNS + 2), column = i % (COLUMNS + 2);
-        const int y = top + row - 1;
-        tile[row][column] = load_four(luma + y * pitch, left + (column - 1) * 4, width, y >= 0 && y < height);
-    }
-    label_of[thread] = table[thread];
+    const int thread = static_cast<int>(threadIdx.y * COLUMNS + threadIdx.x);
+    for (int i = thread; i < 256; i += THREADS)
+        label_of[i] = table[i];
     for (int i = thread; i < CELLS * LABELS; i += THREADS)
-        counts[i / LABELS][i % LABELS] = 0;
+        counts[i] = 0;
     __syncthreads();
 
-    const int column = static_cast<int>(threadIdx.x), x = left + column * 4;
-    for (int row = static_cast<int>(threadIdx.y); row < min(CELL, height - top); row += ROWS) {
-        const u32 codes = codes_of(&tile[row][column], &tile[row + 1][column], &tile[row + 2][column]);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            if (x + k >= width)
-                break;
-            const u32 label = label_of[byte_of(codes, k)];
-            atomicAdd(&counts[column / 4][label], 1u);
-            if constexpr (KEEP_LABELS)
-                labels[(top + row) * labels_pitch + x + k] = static_cast<u8>(label);
-        }
-    }
+    const int x = static_cast<int>(blockIdx.x * COLUMNS + threadIdx.x) * QUAD;
+    const int top = static_cast<int>(blockIdx.y) * CELL + static_cast<int>(threadIdx.y) * ROWS;
+    const int bottom = x < width ? min(top + ROWS, height) : top;
+    const Plane plane = {luma,   pitch,       width, height, &counts[threadIdx.x / (CELL / QUAD) * LABELS],
+                         labels, labels_pitch};
+    const int to_border = width - x;
+    if (to_border >= QUAD && (to_border % QUAD == 0 || to_border >= 2 * QUAD) && is_aligned<QUAD>(luma) &&
+        pitch % QUAD == 0)
+        count_whole_rows(plane, x, top, bottom);
+    else
+        count_rows(plane, x, top, bottom);
     __syncthreads();
 
     const int first = static_cast<int>(blockIdx.x) * CELLS, here = min(CELLS, cells_x - first);
     u16 *const out = cells + (static_cast<i64>(blockIdx.y) * cells_x + first) * LABELS;
     for (int i = thread; i < here * LABELS; i += THREADS)
-        out[i] = static_cast<u16>(counts[i / LABELS][i % LABELS]);
+        out[i] = static_cast<u16>(counts[i]);
 }
