@@ -1,10 +1,12 @@
 """A TCP proxy on loopback that can be told to misbehave, and servers that answer one thing only."""
 
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 PIECE = 65_536
 
@@ -76,6 +78,33 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
 
+@contextmanager
+def proxy_process(port: int) -> Iterator[tuple[int, Callable[[], None]]]:
+    """A proxy in a process of its own, so that nothing it leaves is ours: its port, and its `drop`."""
+    command = [sys.executable, __file__, str(port)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        assert process.stdout
+        told, heard = process.stdin, process.stdout
+
+        def drop() -> None:
+            told.write("drop\n")
+            told.flush()
+            heard.readline()
+
+        yield int(heard.readline()), drop
+        process.kill()
+
+
+def main(port: int) -> None:
+    """Pass bytes to a port; each line of input drops all connections."""
+    proxy = Proxy(port)
+    print(proxy.port, flush=True)
+    for _ in sys.stdin:
+        proxy.drop()
+        print("dropped", flush=True)
+
+
 class Answering:
     """A server that gives every client the same answer to its first bytes, then hangs up."""
 
@@ -97,3 +126,7 @@ class Answering:
     def close(self) -> None:
         """End it."""
         self._listener.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

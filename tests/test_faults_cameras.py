@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cameras import make_clips, rtsp_server, running
 from conftest import RunningService
-from proxy import Proxy
+from proxy import proxy_process
 
 from service.ingest import backoff
 
@@ -59,24 +59,19 @@ def test_twenty_reconnections_leave_no_file_and_no_thread(
 def reconnect(folder: Path, monkeypatch: pytest.MonkeyPatch, times: int, slope_kb: float = SLOPE_KB) -> None:
     """Drop a camera's connection so often; what is left of each must be nothing."""
     monkeypatch.setattr(backoff.Backoff, "wait_seconds", lambda _: 0.01)
-    with rtsp_server(make_clips(folder, 30)) as server:
-        proxy = Proxy(server.port)
-        with running(server.url("h264", port=proxy.port)) as run:
-            figures = []
+    with rtsp_server(make_clips(folder, 30)) as server, proxy_process(server.port) as (port, drop):
+        figures = []
+        with running(server.url("h264", port=port)) as run:
             for _ in range(times):
-                seen = len(run.shots)
-                run.until_shots(seen + 2, 20)
-                proxy.drop()
+                run.until_shots(2, 20)
+                drop()
                 run.shots.clear()
                 figures.append((open_files(), threading.active_count(), resident_kb()))
-        proxy.close()
     half = figures[times // 2 :]
     slope = (half[-1][2] - half[0][2]) / len(half)
-    print(
-        f"{times} reconnections: files {figures[0][0]} .. {figures[-1][0]}, {slope:.1f} KB each in the second half"
-    )
-    assert half[-1][0] - half[0][0] <= 4  # the proxy's own come and go
-    assert half[-1][1] - half[0][1] <= 4
+    print(f"{times} connections: files {figures[0][0]} .. {figures[-1][0]}, {slope:.1f} KB each at last")
+    assert half[-1][0] - half[0][0] <= 2
+    assert half[-1][1] - half[0][1] <= 2
     assert slope < slope_kb
 
 
@@ -102,33 +97,36 @@ def renew(
         file.write_text(f"networks: [127.0.0.0/8]\nsources:\n  gate: {{url: '{server.url('live')}'}}\n")
         service = open_service(config=file)
         service.wait_ready()
+        wait_until(lambda: frames_of(service) > 0)
         figures = []
         for number in range(times):
-            frames = wait_frames(service, 0)
+            (before,) = service.children("service.ingest")
             if number % 5 == 4:
-                os.kill(service.children("service.ingest")[0], signal.SIGKILL)
+                os.kill(before, signal.SIGKILL)
             else:
                 service.client.post("/v1/sources/gate/restart").raise_for_status()
-            wait_frames(service, frames)
+            wait_until(lambda: service.children("service.ingest") not in ([], [before]))  # noqa: B023
+            frames = frames_of(service)
+            wait_until(lambda: frames_of(service) > frames)  # noqa: B023
             pid = service.process.pid
             figures.append((open_files(pid), resident_kb(pid)))
             assert len(service.children("service.ingest")) == 1
             assert not zombies(pid)
     half = figures[times // 2 :]
     slope = (half[-1][1] - half[0][1]) / len(half)
-    print(
-        f"{times} new processes: files {figures[0][0]} .. {figures[-1][0]}, {slope:.1f} KB each in the second half"
-    )
+    print(f"{times} processes: files {figures[0][0]} .. {figures[-1][0]}, {slope:.1f} KB each at last")
     assert abs(half[-1][0] - half[0][0]) <= 2
     assert slope < slope_kb
 
 
-def wait_frames(service: RunningService, more_than: int) -> int:
-    """Wait for a frame of the camera; returns how many there were."""
-    end = time.monotonic() + 30
-    while True:
-        frames = int(service.client.get("/v1/sources/gate").json()["frames"])
-        if frames > more_than:
-            return frames
+def frames_of(service: RunningService) -> int:
+    """How many frames of the camera were enhanced."""
+    return int(service.client.get("/v1/sources/gate").json()["frames"])
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not true():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -83,3 +83,18 @@ def test_a_call_that_overstays_ends_the_process(monkeypatch: pytest.MonkeyPatch)
         assert ended.wait(3)
     assert words
     time.sleep(0.6)
+
+
+def test_a_corrupt_frame_never_becomes_a_mapping() -> None:
+    from test_worker import LIMITS, Desk
+
+    desk = Desk(LIMITS)
+    desk.receive()
+    kinds = [
+        desk.ask(desk.frame("gate", corrupt=corrupt, sequence=n)).lut
+        for n, corrupt in enumerate((True, False, True, False))
+    ]
+    ages = [desk.ask(desk.frame("gate", corrupt=True, sequence=n)).lut_age for n in (4, 5)]
+    assert kinds == ["own", "own", "previous", "previous"]
+    assert ages == [1, 2]
+    assert desk.close() == 0

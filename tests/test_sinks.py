@@ -29,6 +29,7 @@ from service.ingest.errors import SinkError
 from service.ingest.feed import Feed
 from service.ingest.opening import Opening, open_container
 from service.ingest.watchdog import Watchdog
+from service.sinks import outputs
 from service.sinks.descriptors import DescriptorFiles
 from service.sinks.encoding import best_encoder
 from service.sinks.outlet import MOST_WAITING, Outlet
@@ -355,14 +356,14 @@ def test_an_unwritable_path_is_a_sentence_and_the_others_go_on(tmp_path: Path) -
             ],
         }
     )
-    outputs = open_outputs(camera, "gate", tmp_path, lambda text: text)
+    every = open_outputs(camera, "gate", tmp_path, lambda text: text)
     for n in range(5):
-        outputs.show(show(n))
-    wait_until(lambda: outputs.states()[1]["written"] == 5)
-    bad, good = outputs.states()
+        every.show(show(n))
+    wait_until(lambda: every.states()[1]["written"] == 5)
+    bad, good = every.states()
     assert (bad["name"], bad["state"], good["state"]) == ("record-1", "waiting", "working")
     assert bad["why"].startswith("it cannot be written: ")
-    outputs.close(5)
+    every.close(5)
     assert len(content(next((tmp_path / "good").iterdir())).times) == 5
 
 
@@ -468,3 +469,30 @@ def played(server: Server) -> tuple[int, int]:
     with av.open(url, container_options=options, timeout=(10, 5)) as player:
         frame = next(player.decode(video=0))
     return frame.width, frame.height
+
+
+def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outputs, "LOST_SECONDS", 0.4)
+    monkeypatch.setattr(outputs, "STAND_IN_SECONDS", 0.1)
+    record = {"path": "r", "keep_free_gb": 0, "no_signal": True}
+    without = {"path": "q", "keep_free_gb": 0}
+    camera = CameraConfig.model_validate(
+        {"url": "file:x", "outputs": [{"record": record}, {"record": without}]}
+    )
+    every = open_outputs(camera, "gate", tmp_path, lambda text: text)
+    begun, bright = time.monotonic(), np.full((64, 96, 3), 200, np.uint8)
+    for n in range(5):
+        every.show(show(n, arrived=time.monotonic(), pixels=bright))
+    wait_until(lambda: every.states()[0]["written"] >= 9)
+    passed = round((time.monotonic() - begun) * 90_000)
+    every.show(show(5, pts=4 * 3600 + passed, arrived=time.monotonic(), pixels=bright))
+    every.close(5)
+    shown, plain = (content(next((tmp_path / name).iterdir())) for name in "rq")
+    levels = [int(np.median(picture)) for picture in shown.pictures]
+    assert all(level > 150 for level in (*levels[:5], levels[-1]))
+    assert all(level < 100 for level in levels[5:-1])
+    assert len(levels) >= 10
+    assert all(a < b for a, b in pairwise(shown.times))
+    assert len(plain.times) == 6
