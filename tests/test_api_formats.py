@@ -2,12 +2,14 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import cv2
 import httpx
 import numpy as np
 import pytest
+from conftest import RunningService
 from PIL import Image
 
 from pipeline.backend import open_lane
@@ -16,6 +18,7 @@ from pipeline.frame import Frame
 from pipeline.geometry import Geometry
 from pipeline.options import Equalization, Mode, Options, Orientation, Output, Region
 from service.codec import displayed, encode_png, kept
+from service.header import read_header
 
 DEEP = [PixelFormat.GRAY10, PixelFormat.GRAY12, PixelFormat.GRAY14, PixelFormat.GRAY16]
 RAW = {"Content-Type": "application/octet-stream"}
@@ -275,6 +278,30 @@ def test_a_source_that_says_how_it_is_turned_is_turned_once(client: httpx.Client
         options = {"mode": "identity", "orientation": orientation}
         client.put("/v1/sources/sideways", json={"options": options})
         assert np.array_equal(unpacked(send(client, "sideways", out.getvalue())), wanted)
+
+
+def test_every_odd_image_is_answered_in_its_depth_or_refused(
+    service: RunningService, shared_data: Path
+) -> None:
+    worker, answered = service.worker, 0
+    for folder in ("odd_formats", "medical16", "corrupt"):
+        for path in sorted((shared_data / "images" / folder).iterdir()):
+            body = path.read_bytes()
+            media = "image/jpeg" if body.startswith(b"\xff\xd8") else "image/png"
+            headers = {"Content-Type": media, "Accept": "image/png"}
+            answer = service.client.post("/v1/sources/odd/frames", content=body, headers=headers)
+            assert answer.status_code in (200, 400, 413, 415), path.name
+            if answer.status_code != 200:
+                assert len(answer.json()["detail"]) > 20, path.name
+                continue
+            answered += 1
+            header = read_header(body, 1 << 28)
+            made = unpacked(answer)
+            assert made.shape[:2] == header.upright_size[::-1], path.name
+            assert made.shape[2:] == (() if header.channels == 1 else (header.channels,)), path.name
+            assert made.dtype == (np.uint16 if header.bits == 16 else np.uint8), path.name
+    assert answered > 60
+    assert service.worker == worker
 
 
 # The description
