@@ -2,6 +2,7 @@
 
 import io
 import struct
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from PIL import Image, ImageOps
 from pipeline.errors import LumaflowError
 from pipeline.formats import PixelFormat
 from pipeline.frame import Frame, LutKind
-from pipeline.options import ColorMode, Equalization, Mode, Options, Orientation
+from pipeline.options import ColorMode, Equalization, Mode, Options, Orientation, Output
 from service.codec import decode, encode_jpeg, encode_png
 from service.codec.tiff import encode_tiff
 from service.files.commands import enhance
@@ -179,6 +180,17 @@ def test_a_jpeg_shows_deep_levels_in_8_bits_and_says_so(tmp_path: Path, rng: np.
     made = pixels_of(outcome.target)
     assert np.abs(made - np.rint(pixels * (255 / 65535))).mean() < 4
     assert outcome.notes == ["its 16 bits are shown in the 8 of a JPEG; .png and .tif keep them"]
+
+
+def test_a_jpeg_of_deep_gray_has_the_mapping_that_is_made_for_8_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    pixels, seen = deep(rng), []
+    (tmp_path / "in.png").write_bytes(encode_png(pixels))
+    monkeypatch.setattr("service.files.image.encode_jpeg", lambda shown, quality: seen.append(shown) or b"")
+    enhance_image(tmp_path / "in.png", tmp_path / "out.jpg", Job(options=EQUALIZE))
+    options = replace(EQUALIZE, output=Output.DISPLAY)
+    assert np.array_equal(seen[0], through_a_lane(Frame(pixels, PixelFormat.GRAY16), options))
 
 
 @pytest.mark.parametrize("bits", [10, 12, 14, 16])

@@ -1,9 +1,10 @@
 """Enhancing a still image by its own mapping, turned upright by its EXIF tag, its depth and alpha kept."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.frame import Frame
-from pipeline.options import ColorMode
+from pipeline.options import ColorMode, Output
 from service.codec import encode_jpeg, encode_png
 from service.codec.tiff import encode_tiff
 from service.files.errors import UsageError
@@ -33,7 +34,7 @@ def enhance_image(source: Path, target: Path, job: Job, features: FeatureFile | 
     still = _read(source, job)
     outcome = Outcome(target, still.frame.geometry.width, still.frame.geometry.height, frames=1)
     with written(target, job.force) as part:
-        for raw, result in enhanced([still.frame], job):
+        for raw, result in enhanced([still.frame], _for(still, target, job)):
             part.write_bytes(_encoded(still, raw, result.frame, target, job.side_by_side))
             if features:
                 features.add(result)
@@ -53,6 +54,13 @@ def _read(source: Path, job: Job) -> Still:
     if still.colors is not None and job.options.equalization.color is ColorMode.LUMA:
         raise UsageError(f"{source} has 16-bit colour, which is mapped by its value; leave --color luma out")
     return still
+
+
+def _for(still: Still, target: Path, job: Job) -> Job:
+    """The job as the target wants it: a JPEG of deep gray gets the mapping that is made for 8 bits."""
+    if still.bits == 8 or still.colors is not None or target.suffix.lower() not in JPEG:
+        return job
+    return replace(job, options=replace(job.options, output=Output.DISPLAY))
 
 
 def _encoded(still: Still, raw: Frame, enhanced: Frame, target: Path, side_by_side: bool) -> bytes:
