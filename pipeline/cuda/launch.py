@@ -45,7 +45,7 @@ HOG_CELLS = 16
 HOG_ROWS = 6
 """Most rows of HOG blocks (or of compact cells) that one block of threads walks down."""
 HOG_BLOCKS = 528
-"""Blocks of threads that a frame should make, walking down fewer rows if need be: four for each multiprocessor
+"""Blocks of threads that a frame should make, walking down fewer rows if need be: four a multiprocessor
 of an H200, where 2 rows are best at 720p, 4 at 1080p and 5 or 6 at 4K."""
 
 LBP_BLOCK = (64, 4, 1)
