@@ -19,7 +19,21 @@ from prometheus_client import CollectorRegistry
 import pipeline.errors
 from pipeline.errors import LumaflowError
 from service import errors
-from service.api import cameras, docs, frames, health, openapi, page, problems, sources, views
+from service.api import (
+    about,
+    cameras,
+    docs,
+    frame_socket,
+    frames,
+    health,
+    live,
+    openapi,
+    page,
+    problems,
+    sources,
+    trials,
+    views,
+)
 from service.api.headers import SafeHeaders
 from service.api.house import House
 from service.api.limit import JsonLimit
@@ -40,6 +54,7 @@ from service.settings import Settings
 from service.slots import SlotMemory, SlotRing
 from service.sources import Sources
 from service.tracing import Tracing, open_tracing
+from service.trials import Trials
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 GRACE_SECONDS = 5
@@ -48,6 +63,7 @@ STATUS: dict[type[LumaflowError], int] = {
     errors.BadFrameError: 400,
     pipeline.errors.FrameError: 400,
     errors.UnknownSourceError: 404,
+    errors.UnknownTrialError: 404,
     errors.FeatureOffError: 404,
     errors.NotAcceptableError: 406,
     errors.SlowBodyError: 408,
@@ -61,6 +77,8 @@ STATUS: dict[type[LumaflowError], int] = {
     errors.WorkerStuckError: 504,
 }
 """The HTTP status of every error; any other is ours, 500."""
+
+ROUTES = (frames, frame_socket, sources, cameras, views, live, trials, about, health, docs, page)
 
 log = structlog.get_logger()
 
@@ -83,7 +101,7 @@ def serve(settings: Settings, headless: bool = False) -> None:
         signal.signal(number, lambda *_: None)  # uvicorn raises it once more after a graceful end
     with listen(settings.host, settings.port) as listener:
         app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless)
-        server = Server(app)
+        server = Server(app, settings.slot_bytes)
         host, port = listener.getsockname()[:2]
         print(f"lumaflow is at http://{f'[{host}]' if ':' in host else host}:{port}/", flush=True)
         server.run(sockets=[listener])
@@ -106,13 +124,15 @@ def listen(host: str, port: int) -> socket.socket:
 class Server(uvicorn.Server):
     """Uvicorn that lets go of live viewers as soon as it is told to stop."""
 
-    def __init__(self, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI, most_bytes: int) -> None:
         self._state = app.state
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="uvloop",
                 http="httptools",
+                ws_max_size=most_bytes,
+                ws_per_message_deflate=False,  # pictures are small already, and it takes long
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -170,7 +190,7 @@ def create_app(
     openapi.install(app)
     app.add_middleware(JsonLimit)
     app.add_middleware(SafeHeaders)
-    for module in (health,) if headless else (frames, sources, cameras, views, health, docs, page):
+    for module in (health,) if headless else ROUTES:
         app.include_router(module.router)
     return app
 
@@ -214,7 +234,7 @@ def build(
     parts = Parts(ring, engine, every, metrics)
     watched = Cameras(loaded, lambda: read_config(settings.config), parts, redactor, limits)
     pictures = Pictures(engine, ring, settings.max_viewers)
-    return House(settings, metrics, ring, engine, every, pictures, watched)
+    return House(settings, metrics, ring, engine, every, pictures, watched, Trials(engine))
 
 
 def demo_feeder(house: House) -> Feeder:

@@ -57,6 +57,8 @@ class Op(StrEnum):
     FEATURES = "features"
     HISTOGRAM = "histogram"
     HEATMAP = "heatmap"
+    HOG = "hog"
+    LBP = "lbp"
     FORGET = "forget"
     CANARY = "canary"
     PING = "ping"
@@ -73,11 +75,17 @@ class Media(StrEnum):
 
 
 class View(StrEnum):
-    """What a snapshot shows; `split` is raw on the left, enhanced on the right."""
+    """What a snapshot shows.
+
+    `split` is raw on the left half, enhanced on the right; `both` is all of raw above all of enhanced;
+    `thumbnail` is a small enhanced one.
+    """
 
     ENHANCED = "enhanced"
     RAW = "raw"
     SPLIT = "split"
+    BOTH = "both"
+    THUMBNAIL = "thumbnail"
 
 
 @dataclass(frozen=True, slots=True)

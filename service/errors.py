@@ -19,6 +19,10 @@ class UnknownSourceError(LumaflowError, LookupError):
     """A source that does not exist, or has no frame yet (404)."""
 
 
+class UnknownTrialError(LumaflowError, LookupError):
+    """An image that was never tried, or whose result is no longer kept (404)."""
+
+
 class FeatureOffError(LumaflowError, LookupError):
     """A result that its source's options do not ask for (404)."""
 

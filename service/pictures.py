@@ -1,7 +1,8 @@
 """The newest JPEG of each view of each source, encoded once for all who look at it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -19,10 +20,11 @@ RETRY_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One encoded view of the frame with this sequence number."""
+    """One encoded view of the frame with this sequence number; `arrived` on the monotonic clock."""
 
     sequence: int
     jpeg: bytes
+    arrived: float
 
 
 class Pictures:
@@ -53,7 +55,7 @@ class Pictures:
             if picture.sequence >= wanted:
                 return picture
 
-    def watch(self, source: Source, view: View) -> AsyncIterator[Picture]:
+    def watch(self, source: Source, view: View) -> AsyncGenerator[Picture, None]:
         """Picture after picture as frames come, until the source is closed; a slow viewer skips some.
 
         Raises BusyError when there are too many viewers.
@@ -62,7 +64,7 @@ class Pictures:
             raise BusyError(f"{self.viewers} viewers are watching, the most there may be; try again later")
         return self._watch(source, view)
 
-    async def _watch(self, source: Source, view: View) -> AsyncIterator[Picture]:
+    async def _watch(self, source: Source, view: View) -> AsyncGenerator[Picture, None]:
         self.viewers += 1
         try:
             async for picture in self._pictures(source, view):
@@ -70,7 +72,7 @@ class Pictures:
         finally:
             self.viewers -= 1
 
-    async def _pictures(self, source: Source, view: View) -> AsyncIterator[Picture]:
+    async def _pictures(self, source: Source, view: View) -> AsyncGenerator[Picture, None]:
         seen = -1
         while not source.closed:
             try:
@@ -92,7 +94,8 @@ class Pictures:
         slot = self._ring.acquire()
         try:
             reply = await self._engine.call(Job(0, Op.SNAPSHOT, source.id, view=view), slot)
-            return Picture(reply.sequence, bytes(slot.buffer(reply.buffer, reply.length)))
+            jpeg = bytes(slot.buffer(reply.buffer, reply.length))
+            return Picture(reply.sequence, jpeg, source.arrived(reply.sequence) or time.monotonic())
         finally:
             self._ring.release(slot)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from service.doorbell import USUAL, Job, Levels, Media, Op, Reply, Size, geometry_of
 from service.engine import Engine
 from service.errors import BusyError, GeometryConflictError, UnknownSourceError
+from service.latency import Latency
 from service.metrics import Metrics
 from service.options import Feature, SourceOptions
 from service.slots import Slot
@@ -34,6 +35,8 @@ class Source:
     submitted: int = 0
     frames: int = 0
     last: Reply | None = None
+    latency: Latency = field(default_factory=Latency)
+    _arrivals: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=64))
     _finished: deque[float] = field(default_factory=lambda: deque(maxlen=64))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -54,9 +57,19 @@ class Source:
             return 0.0
         return (len(self._finished) - 1) / max(self._finished[-1] - self._finished[0], 1e-9)
 
+    def arrived(self, sequence: int) -> float | None:
+        """When one of the last frames arrived, on the monotonic clock; None for one long gone."""
+        return next((time_ for number, time_ in self._arrivals if number == sequence), None)
+
+    def expect(self, arrived: float) -> None:
+        """Count a frame handed over, which arrived at this time on the monotonic clock."""
+        self._arrivals.append((self.submitted, arrived))
+        self.submitted += 1
+
     def announce(self, reply: Reply) -> None:
         """Take in the figures of a frame that was enhanced, and wake whoever waits for one."""
         self.frames += 1
+        self.latency.add(reply.stage_seconds)
         if not self.live:
             self._finished.clear()
         self._finished.append(time.monotonic())
@@ -204,7 +217,7 @@ class Sources:
             corrupt=upload.corrupt,
         )
         answer = self._engine.submit(job, slot)
-        source.submitted += 1
+        source.expect(upload.arrived)
         reply = await answer
         source.announce(reply)
         age_seconds = time.monotonic() - upload.arrived

@@ -103,8 +103,11 @@ def response(reply: Reply, slot: Slot, answer: Media) -> Response:
         "Server-Timing": timing,
         "Cache-Control": "no-store",
     }
+    return Response(content_of(reply, slot, answer), headers=headers, media_type=answer)
+
+
+def content_of(reply: Reply, slot: Slot, answer: Media) -> bytes:
+    """The bytes of an answer, copied out of the slot."""
     if answer is Media.JSON:
-        content = Figures.of(reply).model_dump_json().encode()
-    else:
-        content = bytes(slot.buffer(reply.buffer, reply.length))
-    return Response(content, headers=headers, media_type=answer)
+        return Figures.of(reply).model_dump_json().encode()
+    return bytes(slot.buffer(reply.buffer, reply.length))

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path
+from starlette.requests import HTTPConnection
 
 from service.engine import Engine
 from service.ingest.cameras import Cameras
@@ -12,6 +13,7 @@ from service.pictures import Pictures
 from service.settings import Settings
 from service.slots import SlotRing
 from service.sources import Sources
+from service.trials import Trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,12 @@ class House:
     sources: Sources
     pictures: Pictures
     cameras: Cameras
+    trials: Trials
 
 
-async def house_of(request: Request) -> House:
-    """The house of the application that serves this request (async: a plain function would take a thread)."""
-    house: House = request.app.state.house
+async def house_of(connection: HTTPConnection) -> House:
+    """The house of the application that serves this (async: a plain function would take a thread)."""
+    house: House = connection.app.state.house
     return house
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -34,17 +34,28 @@ class Problem(BaseModel):
     detail: str
     instance: str
 
+    @classmethod
+    def of(cls, status: int, detail: str, instance: str) -> Self:
+        """What to say about a request for `instance`; credentials in the text are struck out."""
+        return cls(
+            title=HTTPStatus(status).phrase, status=status, detail=redact_urls(detail), instance=instance
+        )
+
 
 def problem(
     request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """A problem as a response."""
-    body = Problem(
-        title=HTTPStatus(status).phrase, status=status, detail=redact_urls(detail), instance=request.url.path
-    )
+    body = Problem.of(status, detail, request.url.path)
     return JSONResponse(
         body.model_dump(), status, {**HEADERS.get(status, {}), **(headers or {})}, media_type=MEDIA_TYPE
     )
+
+
+def status_of(app: FastAPI, error: Exception) -> int:
+    """The status of an error by the application's table; any other is ours, 500."""
+    table: Mapping[type[Exception], int] = app.state.statuses
+    return next((table[kind] for kind in type(error).__mro__ if kind in table), 500)
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -60,10 +71,10 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def install(app: FastAPI, table: Mapping[type[LumaflowError], int]) -> None:
     """Answer every error with a problem; `table` says which status is whose."""
+    app.state.statuses = table
 
     async def of_error(request: Request, error: Exception) -> JSONResponse:
-        status = next((table[kind] for kind in type(error).__mro__ if kind in table), 500)
-        return problem(request, status, str(error))
+        return problem(request, status_of(app, error), str(error))
 
     async def of_http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)

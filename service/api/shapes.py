@@ -222,6 +222,13 @@ class Histograms(BaseModel):
     mapping: list[float]
 
 
+class StageLatency(BaseModel):
+    """The median and the 99th percentile of a stage over the last minute, in seconds, within 5 %."""
+
+    p50: float
+    p99: float
+
+
 class SourceState(BaseModel):
     """A source: its options, and the figures of its last frame (null before the first)."""
 
@@ -239,6 +246,7 @@ class SourceState(BaseModel):
     lut_age: int | None
     queue_depth: int
     stage_seconds: dict[str, float]
+    stage_latency: dict[str, StageLatency]
     frame_seconds: float | None
     camera: CameraState | None
 
@@ -261,6 +269,10 @@ class SourceState(BaseModel):
             lut_age=last.lut_age if last else None,
             queue_depth=source.waiting,
             stage_seconds=last.stage_seconds if last else {},
+            stage_latency={
+                stage: StageLatency(p50=took.p50, p99=took.p99)
+                for stage, took in source.latency.percentiles().items()
+            },
             frame_seconds=last.frame_seconds if last else None,
             camera=camera,
         )

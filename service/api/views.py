@@ -27,7 +27,7 @@ def answers(media: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
 
 @router.get("/snapshot.jpg", responses=answers(Media.JPEG), response_class=Response)
 async def snapshot(home: Home, source: SourceId, view: View = View.ENHANCED) -> Response:
-    """The last frame as JPEG: enhanced, raw, or split (raw on the left, enhanced on the right)."""
+    """The last frame as JPEG: enhanced, raw, both in one (split, or raw above enhanced), or a thumbnail."""
     picture = await home.pictures.newest(home.sources.get(source), view)
     headers = {**NO_STORE, "X-Lumaflow-Frame": str(picture.sequence)}
     return Response(picture.jpeg, headers=headers, media_type=Media.JPEG)
@@ -81,6 +81,18 @@ async def histogram(home: Home, source: SourceId) -> Response:
 async def heatmap(home: Home, source: SourceId) -> Response:
     """Contrast of each tile of the last frame: dark is flat, bright has contrast."""
     return await looked_up(home, Job(0, Op.HEATMAP, source), Media.PNG)
+
+
+@router.get("/hog.png", responses=answers(Media.PNG), response_class=Response)
+async def hog(home: Home, source: SourceId) -> Response:
+    """Directions of the edges in the last frame: strokes along them, to lay over the picture."""
+    return await looked_up(home, Job(0, Op.HOG, source), Media.PNG)
+
+
+@router.get("/lbp.png", responses=answers(Media.PNG), response_class=Response)
+async def lbp(home: Home, source: SourceId) -> Response:
+    """Variety of texture in each cell of the last frame: dark is plain, bright is rich."""
+    return await looked_up(home, Job(0, Op.LBP, source), Media.PNG)
 
 
 async def looked_up(home: House, job: Job, media: Media) -> Response:

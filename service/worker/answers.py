@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from pipeline.formats import Chroma, Family
 from pipeline.frame import Frame
 from pipeline.options import ColorMode, Orientation
-from service.codec import EXIF, displayed, encode_png, turned
+from service.codec import EXIF, displayed, turned
 from service.codec.opencv import cv2
+from service.doorbell import View
 from service.options import Feature
 from service.worker.lanes import Arrays
 
@@ -21,9 +22,7 @@ NAMES = {
     Feature.HEATMAP: ("heatmap_deviation", "heatmap_distance"),
 }
 """The arrays of an npz that belong to each feature."""
-HEATMAP_TILE_PX = 16
-LARGEST_DEVIATION = 127.5
-"""Standard deviation of grey values half 0, half 255: no tile has more."""
+THUMBNAIL_PX = 384
 
 
 def picked(arrays: Arrays, features: list[str] | None) -> Arrays:
@@ -41,17 +40,32 @@ def planes(frame: Frame) -> Arrays:
     return dict(zip(("enhanced", *chroma), frame.planes, strict=True))
 
 
-def viewed(raw: Frame | None, enhanced: Frame | None, orientation: Orientation) -> NDArray[np.uint8]:
-    """What a viewer sees: the one that is given, or raw on the left and enhanced on the right.
+def viewed(
+    view: View, raw: Frame | None, enhanced: Frame | None, orientation: Orientation
+) -> NDArray[np.uint8]:
+    """What a viewer sees of the frames that this view needs.
 
     The raw frame is turned as the enhanced one was, so that both can be compared.
     """
-    left = None if raw is None else turned(displayed(raw), EXIF[orientation])
-    right = None if enhanced is None else displayed(enhanced)
-    if left is None or right is None:
-        return np.asarray(left if right is None else right, np.uint8)
-    middle = right.shape[1] // 2
-    return np.concatenate((left[:, :middle], right[:, middle:]), axis=1)
+    before = None if raw is None else turned(displayed(raw), EXIF[orientation])
+    after = None if enhanced is None else displayed(enhanced)
+    if before is None or after is None:
+        shown = np.asarray(before if after is None else after, np.uint8)
+        return small(shown) if view == View.THUMBNAIL else shown
+    if view == View.BOTH:
+        return np.concatenate((before, after))
+    middle = after.shape[1] // 2
+    return np.concatenate((before[:, :middle], after[:, middle:]), axis=1)
+
+
+def small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The picture at most THUMBNAIL_PX wide and high."""
+    height, width = pixels.shape[:2]
+    scale = THUMBNAIL_PX / max(height, width)
+    if scale >= 1:
+        return pixels
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def levels(frame: Frame, color: ColorMode) -> NDArray[np.uint8]:
@@ -84,10 +98,3 @@ def histogram_json(figures: dict[str, Any], arrays: Arrays, enhanced: Frame, col
         "mapping": mapping.reshape(256, -1).mean(axis=1).round(2).tolist(),
     }
     return json.dumps(answer, separators=(",", ":")).encode()
-
-
-def heatmap_png(deviation: NDArray[np.float64]) -> bytes:
-    """Contrast of each tile in false colour, 16 pixels a tile: dark is flat, bright has contrast."""
-    levels = np.rint(deviation * (255.0 / LARGEST_DEVIATION)).clip(0, 255).astype(np.uint8)
-    tiles = levels.repeat(HEATMAP_TILE_PX, axis=0).repeat(HEATMAP_TILE_PX, axis=1)
-    return encode_png(np.asarray(cv2.applyColorMap(tiles, cv2.COLORMAP_INFERNO), np.uint8))

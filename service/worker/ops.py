@@ -12,10 +12,11 @@ from service.doorbell import Job, Media, Op, View
 from service.errors import FeatureOffError
 from service.options import Feature
 from service.slots import SlotMemory
-from service.worker.answers import NAMES, heatmap_png, histogram_json, picked, planes, viewed
+from service.worker.answers import NAMES, histogram_json, picked, planes, viewed
 from service.worker.canary import Canary
 from service.worker.lanes import Lanes, SourceLane, copied
 from service.worker.order import Task
+from service.worker.overlays import OVERLAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,9 @@ class Ops:
             Op.SNAPSHOT: self._snapshot,
             Op.FEATURES: self._features,
             Op.HISTOGRAM: self._histogram,
-            Op.HEATMAP: self._heatmap,
+            Op.HEATMAP: self._overlay,
+            Op.HOG: self._overlay,
+            Op.LBP: self._overlay,
             Op.FORGET: self._forget,
             Op.CANARY: self._prove,
         }
@@ -81,13 +84,14 @@ class Ops:
         """The last frame as JPEG: copied here, encoded later, so that the next frame may come meanwhile."""
         job, lane = task.job, self._lanes.latest(task.job.source)
         raw = enhanced = None
-        if job.view != View.ENHANCED:
+        if job.view not in (View.ENHANCED, View.THUMBNAIL):
             raw = copied(lane.raw, frame_in(self._memory, job, "frame", lane.geometry))
         if job.view != View.RAW:
             enhanced = copied(lane.shown, frame_in(self._memory, job, "enhanced", lane.lane.output))
         orientation = Orientation(lane.options.get("orientation", Orientation.NONE))
         return Outcome(
-            lane.figures, encode=lambda: encode_jpeg(viewed(raw, enhanced, orientation), self._quality)
+            lane.figures,
+            encode=lambda: encode_jpeg(viewed(job.view, raw, enhanced, orientation), self._quality),
         )
 
     def _features(self, task: Task) -> Outcome:
@@ -102,15 +106,16 @@ class Ops:
         color = ColorMode(lane.options.get("color", ColorMode.VALUE))
         return Outcome(figures, encode=lambda: histogram_json(figures, arrays, shown, color))
 
-    def _heatmap(self, task: Task) -> Outcome:
-        lane = self._lanes.latest(task.job.source)
-        name = NAMES[Feature.HEATMAP][0]
+    def _overlay(self, task: Task) -> Outcome:
+        """A feature of the last frame as a picture to lay over it."""
+        lane, feature = self._lanes.latest(task.job.source), Feature(task.job.op)
+        name = NAMES[feature][0]
         if name not in lane.arrays:
             raise FeatureOffError(
-                f"the source {task.job.source!r} makes no heat map; add it to the features of its options"
+                f"the source {task.job.source!r} makes no {feature}; add it to the features of its options"
             )
-        deviation = lane.arrays[name].copy()
-        return Outcome(lane.figures, encode=lambda: heatmap_png(deviation))
+        array, draw = lane.arrays[name].copy(), OVERLAYS[feature]
+        return Outcome(lane.figures, encode=lambda: draw(array))
 
     def _forget(self, task: Task) -> Outcome:
         self._lanes.forget(task.job.source)

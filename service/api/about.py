@@ -1,0 +1,38 @@
+"""What a client may want to know first: version, device, limits, and the options there are."""
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from service.api.house import Home
+from service.options import SourceOptions
+
+router = APIRouter(prefix="/v1")
+
+SCHEMA = SourceOptions.model_json_schema()
+
+
+class About(BaseModel):
+    """The service: its limits, the options of a new source, and their JSON schema."""
+
+    version: str
+    device: str
+    max_bytes: int = Field(description="largest body of a frame or an image")
+    max_pixels: int
+    options: SourceOptions
+    options_schema: dict[str, Any]
+
+
+@router.get("/about")
+async def about(home: Home) -> About:
+    """The service."""
+    return About(
+        version=version("lumaflow"),
+        device=home.engine.device,
+        max_bytes=home.settings.slot_bytes,
+        max_pixels=home.settings.max_pixels,
+        options=SourceOptions(),
+        options_schema=SCHEMA,
+    )

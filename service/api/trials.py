@@ -1,0 +1,105 @@
+"""Trying an image: post it, get links to it before and after; they hold for some minutes."""
+
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, ValidationError
+
+from pipeline.errors import OptionError
+from service.api.body import drain, received
+from service.api.frames import media_of
+from service.api.house import Home
+from service.api.problems import problems, sentence
+from service.api.shapes import Figures
+from service.doorbell import Media
+from service.errors import UnsupportedMediaError
+from service.options import SourceOptions
+from service.trials import Trial
+
+router = APIRouter(prefix="/v1/trials")
+
+IMAGES = (Media.JPEG, Media.PNG)
+BINARY: dict[str, Any] = {media: {"schema": {"type": "string", "format": "binary"}} for media in IMAGES}
+TrialId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="id of the result")]
+KEPT = {"Cache-Control": "private, max-age=300"}
+
+
+class TrialState(BaseModel):
+    """A result: how it came about, and how long it is kept. Its images are at .../before and .../after."""
+
+    id: str
+    media: Media
+    options: SourceOptions
+    figures: Figures
+    seconds_left: float
+
+    @classmethod
+    def of(cls, trial: Trial, seconds_left: float) -> Self:
+        """How a trial stands."""
+        figures = Figures.of(trial.figures)
+        return cls(
+            id=trial.id,
+            media=trial.media,
+            options=trial.options,
+            figures=figures,
+            seconds_left=round(seconds_left, 1),
+        )
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=problems(400, 408, 413, 415, 422, 429, 503, 504),
+    openapi_extra={"requestBody": {"required": True, "content": BINARY}},
+)
+async def try_image(
+    request: Request,
+    response: Response,
+    home: Home,
+    options: Annotated[str, Query(description="of a source, as JSON")] = "{}",
+) -> TrialState:
+    """Enhance one image that belongs to no source."""
+    try:
+        media, wanted = media_of(request), options_in(options)
+        if media not in IMAGES:
+            raise UnsupportedMediaError(f"Content-Type: {media} came; an image is {' or '.join(IMAGES)}")
+        async with received(request, home.ring, None, home.settings.body_seconds) as (slot, length):
+            trial = await home.trials.enhance(slot, length, media, wanted)
+    except Exception:
+        await drain(request)
+        raise
+    response.headers["Location"] = f"{request.url.path}/{trial.id}"
+    return TrialState.of(trial, home.trials.seconds_left(trial))
+
+
+@router.get("/{trial}", responses=problems(404, 422))
+async def get_trial(home: Home, trial: TrialId) -> TrialState:
+    """One result."""
+    found = home.trials.get(trial)
+    return TrialState.of(found, home.trials.seconds_left(found))
+
+
+@router.get(
+    "/{trial}/before", responses={200: {"content": BINARY}, **problems(404, 422)}, response_class=Response
+)
+async def before(home: Home, trial: TrialId) -> Response:
+    """The image as it came."""
+    found = home.trials.get(trial)
+    return Response(found.before, headers=KEPT, media_type=found.media)
+
+
+@router.get(
+    "/{trial}/after", responses={200: {"content": BINARY}, **problems(404, 422)}, response_class=Response
+)
+async def after(home: Home, trial: TrialId) -> Response:
+    """The image enhanced."""
+    found = home.trials.get(trial)
+    return Response(found.after, headers=KEPT, media_type=found.media)
+
+
+def options_in(text: str) -> SourceOptions:
+    """The options in a query. Raises OptionError."""
+    try:
+        return SourceOptions.model_validate_json(text)
+    except ValidationError as error:
+        raise OptionError("; ".join(map(sentence, error.errors()))) from None
