@@ -141,3 +141,15 @@ def test_a_password_is_struck_out_of_every_text(url: str) -> None:
     for text in (url, f"[Errno 5] x: '{url}'; again", f'"{url}",', *secrets_in(url)):
         assert CANARY not in redact_urls(text) or "://" not in text
         assert CANARY not in redactor.text(text)
+
+
+def test_a_resolver_that_never_answers_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+
+    forever = threading.Event()
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: forever.wait() and [])
+    with pytest.raises(CameraError) as caught:
+        pin(check_url("rtsp://camera.test/", OPEN), OPEN, seconds=0.1)
+    assert caught.value.cause is Cause.TIMEOUT
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: [])
+    forever.set()

@@ -13,6 +13,7 @@ from conftest import RunningService
 from proxy import proxy_process
 
 from service.ingest import backoff
+from service.ingest.memory import few_arenas
 
 RESTARTS = 200
 SLOPE_KB = 50
@@ -58,6 +59,7 @@ def test_twenty_reconnections_leave_no_file_and_no_thread(
 
 def reconnect(folder: Path, monkeypatch: pytest.MonkeyPatch, times: int, slope_kb: float = SLOPE_KB) -> None:
     """Drop a camera's connection so often; what is left of each must be nothing."""
+    few_arenas()
     monkeypatch.setattr(backoff.Backoff, "wait_seconds", lambda _: 0.01)
     with rtsp_server(make_clips(folder, 30)) as server, proxy_process(server.port) as (port, drop):
         figures = []

@@ -36,5 +36,6 @@ async def readyz(home: Home) -> Health:
 async def metrics(home: Home) -> Response:
     """All metrics, for Prometheus."""
     home.sources.observe()
+    home.cameras.observe()
     home.metrics.observe(home.engine.device, home.ring.in_use, home.ring.memory.slots)
     return Response(home.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -8,6 +8,7 @@ import sys
 
 from service.doorbell import Assignment, messages
 from service.ingest.desk import Desk
+from service.ingest.memory import few_arenas
 from service.ingest.redact import Redactor
 from service.log import configure
 from service.slots import SlotMemory
@@ -17,6 +18,7 @@ def main(arguments: list[str]) -> None:
     """Read the camera of the first message until the doorbell closes; then finish the outputs and leave."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    few_arenas()
     doorbell = socket.socket(fileno=int(arguments[0]))
     memory = SlotMemory(int(arguments[1]), **json.loads(arguments[2]))
     received = messages(doorbell)

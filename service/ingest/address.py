@@ -4,9 +4,11 @@ import ipaddress
 import os
 import re
 import socket
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from service.ingest.errors import CameraError, Cause, UrlError
@@ -138,22 +140,39 @@ def _embedded(address: Address) -> Address:
     return address
 
 
-def pin(target: Target, policy: Policy) -> str:
+def pin(target: Target, policy: Policy, seconds: float = 5.0) -> str:
     """An address of the target's host; every one that it resolves to is judged.
 
-    Raises CameraError (refused, not_found).
+    Raises CameraError (refused, not_found, timeout).
     """
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise CameraError(Cause.NOT_FOUND, "the host's name cannot be resolved; see its spelling") from None
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = _resolved(target, seconds)
     for address in addresses:
         try:
             judge(ipaddress.ip_address(address.partition("%")[0]), policy)
         except UrlError as error:
             raise CameraError(Cause.REFUSED, str(error)) from None
     return addresses[0]
+
+
+def _resolved(target: Target, seconds: float) -> list[str]:
+    """The host's addresses. A resolver has no deadline: it is asked on a thread that may be left behind."""
+    answers: SimpleQueue[list[str]] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            found = []
+        answers.put([str(entry[4][0]) for entry in found])
+
+    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    try:
+        addresses = answers.get(timeout=seconds)
+    except Empty:
+        raise CameraError(Cause.TIMEOUT, f"the host's name was not resolved within {seconds:g} s") from None
+    if not addresses:
+        raise CameraError(Cause.NOT_FOUND, "the host's name cannot be resolved; see its spelling")
+    return addresses
 
 
 def pinned_url(target: Target, address: str) -> str:

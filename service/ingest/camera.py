@@ -151,8 +151,7 @@ class Camera:
                     if self._stopped.is_set():
                         return
             finally:
-                self.status.corrupt += feed.damaged
-                self.status.no_key += feed.skipped
+                self._count(feed)
             if self._number == before:
                 raise CameraError(Cause.CORRUPT, "no picture in it can be decoded")
 
@@ -161,12 +160,18 @@ class Camera:
         shot = self._shot(picture, feed, now)
         self.watchdog.frame(now)
         self.status.codec = feed.video.codec_context.name
+        self._count(feed)
         if picture.corrupt:
             self.status.corrupt += 1
         else:
             self._backoff.good()
         self._look(picture, now)
         self._on_shot(shot)
+
+    def _count(self, feed: Feed) -> None:
+        self.status.corrupt += feed.damaged
+        self.status.no_key += feed.skipped
+        feed.damaged = feed.skipped = 0
 
     def _shot(self, picture: Picture, feed: Feed, now: float) -> Shot:
         """The picture with its number, time and epoch. Raises CameraError (codec) when it is too large."""

@@ -60,6 +60,12 @@ class Cameras:
         """A camera's URL without its credentials."""
         return redact_urls(self._configs[name].url)
 
+    def observe(self) -> None:
+        """Bring the metrics that are states up to date: a slow camera is up between its frames, too."""
+        for name, supervisor in self._supervisors.items():
+            label = self._parts.metrics.source(name)
+            self._parts.metrics.source_up.labels(label).set(supervisor.standing.state == "live")
+
     async def start(self) -> None:
         """Start the cameras of the configuration."""
         async with self._changing:

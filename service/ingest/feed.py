@@ -43,7 +43,8 @@ class Picture:
 class Feed:
     """Reads an open container.
 
-    `damaged` counts packets that gave no picture, `skipped` those before the first key frame.
+    `damaged` counts packets that gave no picture, `skipped` those before the first key frame; whoever reads
+    them may set them to 0.
     """
 
     def __init__(self, container: InputContainer, watchdog: Watchdog, deinterlace: bool, waits: bool) -> None:

@@ -197,18 +197,21 @@ class Supervisor:
         length = width * height * (1 if pixel_format == "gray8" else 3)
         with self._parts.sources.enter(self._name) as source:
             upload = Upload(Media.RAW, length, captured.arrived, captured.geometry, corrupt=captured.corrupt)
-            enhanced = asyncio.ensure_future(self._parts.sources.enhance(source, slot, upload))
-            await asyncio.sleep(
-                0
-            )  # the frame's job is on its way; its descriptors are asked for right behind
-            described = self._ask_descriptors(slot)
-            reply = await enhanced
-            return reply, (await described).length if described else 0
+            jobs = [self._parts.sources.enhance(source, slot, upload)]
+            if self._described:
+                jobs.append(self._describe(slot))
+            # Both have ended when this returns, also when one failed: the slot is theirs until then.
+            replies = await asyncio.gather(*jobs, return_exceptions=True)
+            for reply in replies:
+                if isinstance(reply, BaseException):
+                    raise reply
+            good = [reply for reply in replies if isinstance(reply, Reply)]
+            return good[0], good[1].length if self._described else 0
 
-    def _ask_descriptors(self, slot: Slot) -> asyncio.Future[Reply] | None:
-        if not self._described:
-            return None
-        return self._parts.engine.submit(Job(0, Op.FEATURES, self._name, features=self._described), slot)
+    async def _describe(self, slot: Slot) -> Reply:
+        """The frame's descriptors, asked for right behind the frame itself: no other frame comes between."""
+        job = Job(0, Op.FEATURES, self._name, features=self._described)
+        return await self._parts.engine.call(job, slot)
 
     async def _show(self, child: Child, slot: Slot, captured: Captured, reply: Reply, described: int) -> None:
         """Let the camera's process copy the enhanced picture; a process that does not is killed."""

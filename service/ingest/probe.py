@@ -1,0 +1,121 @@
+"""What is this stream: `lumaflow probe URL` opens it, reads a few seconds, and says what came."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from ipaddress import ip_network
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from service.ingest.address import Policy, check_url, expand
+from service.ingest.errors import CameraError, Cause
+from service.ingest.feed import AnyPacket, Feed
+from service.ingest.opening import Opening, open_container
+from service.ingest.redact import redact_urls
+from service.ingest.watchdog import Watchdog
+
+EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+RANGES = {0: "not said", 1: "limited", 2: "full"}
+MOST_FRAMES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a stream turned out to be; times in seconds, rates in frames a second."""
+
+    url: str
+    codec: str
+    profile: str
+    width: int
+    height: int
+    pixel_format: str
+    range: str
+    interlaced: bool
+    frames: int
+    corrupt: int
+    frames_per_second: float | None
+    key_frame_seconds: float | None
+    first_frame_seconds: float
+    sound: str
+    decodes: bool
+
+
+def probe(url: str, seconds: float, transport: str = "tcp", verify_tls: bool = True) -> Finding:
+    """Read a stream for this long. Raises UrlError, and CameraError when nothing can be read.
+
+    Whoever types a URL may open any address and any file; ${NAME} comes from the environment.
+    """
+    policy = Policy(EVERYWHERE, (Path.cwd(), Path("/")))
+    target = check_url(expand(url if "://" in url or ":" in url else f"file:{url}", os.environ), policy)
+    started = time.monotonic()
+    watchdog = Watchdog()
+    opening = Opening(target, policy, transport, verify_tls)
+    with open_container(opening, target.path, 0, watchdog) as container:
+        watchdog.begin()
+        feed = Feed(container, watchdog, deinterlace=False, waits=target.scheme != "file")
+        return _finding(redact_urls(url), feed, watchdog, started, seconds)
+
+
+def _finding(url: str, feed: Feed, watchdog: Watchdog, started: float, seconds: float) -> Finding:
+    times: list[float] = []
+    keys: list[float] = []
+    corrupt, first, frame, end = 0, 0.0, None, started + seconds
+    for picture in feed.pictures(_ignore):
+        now = time.monotonic()
+        watchdog.frame(now)
+        first = first or now - started
+        frame, corrupt = frame or picture.frame, corrupt + picture.corrupt
+        if picture.frame.pts is not None and feed.video.time_base is not None:
+            times.append(float(picture.frame.pts * feed.video.time_base))
+            keys += [times[-1]] if picture.frame.key_frame else []
+        if now > end or len(times) >= MOST_FRAMES:
+            break
+    if frame is None:
+        raise CameraError(Cause.CORRUPT, "no picture in it can be decoded")
+    context = feed.video.codec_context
+    interval, key_interval = _usual(times), _usual(keys)
+    return Finding(
+        url,
+        context.name,
+        str(context.profile or ""),
+        frame.width,
+        frame.height,
+        frame.format.name,
+        RANGES.get(int(frame.color_range), "not said"),
+        bool(frame.interlaced_frame),
+        len(times),
+        corrupt + feed.damaged,
+        round(1 / interval, 2) if interval else None,
+        round(key_interval, 2) if key_interval else None,
+        round(first, 3),
+        feed.audio.codec_context.name if feed.audio is not None else "none",
+        corrupt == 0,
+    )
+
+
+def _ignore(packet: AnyPacket) -> None:
+    """Sound is not looked at."""
+
+
+def _usual(times: list[float]) -> float | None:
+    steps = [b - a for a, b in pairwise(times) if b > a]
+    return median(steps) if steps else None
+
+
+def as_lines(finding: Finding) -> Iterator[str]:
+    """The finding for a person."""
+    facts: dict[str, Any] = asdict(finding)
+    size = f"{facts.pop('width')}x{facts.pop('height')}"
+    yield facts.pop("url")
+    yield f"  size                 {size}"
+    for name, value in facts.items():
+        yield f"  {name.replace('_', ' '):20s} {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
