@@ -496,3 +496,17 @@ def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
     assert len(levels) >= 10
     assert all(a < b for a, b in pairwise(shown.times))
     assert len(plain.times) == 6
+
+
+def test_an_output_survives_even_what_nobody_foresaw() -> None:
+    sink = FailingSink()
+    sink.begin = lambda kind: 1 / 0  # type: ignore[method-assign]
+    outlet = Outlet("record-1", sink, False, False, lambda text: text)
+    outlet._backoff.wait_seconds = lambda: 0.1  # type: ignore[method-assign]
+    outlet.offer(None)
+    wait_until(lambda: outlet.state == "waiting")
+    time.sleep(0.2)
+    outlet.offer(show(1))
+    wait_until(lambda: outlet.state == "working")
+    outlet.finish()
+    outlet.join(5)

@@ -5,6 +5,9 @@ import os
 import signal
 import socket
 import sys
+import threading
+
+import structlog
 
 from service.doorbell import Assignment, messages
 from service.ingest.desk import Desk
@@ -12,6 +15,10 @@ from service.ingest.memory import few_arenas
 from service.ingest.redact import Redactor
 from service.log import configure
 from service.slots import SlotMemory
+
+FAILED_STATUS = 70
+
+log = structlog.get_logger()
 
 
 def main(arguments: list[str]) -> None:
@@ -27,8 +34,16 @@ def main(arguments: list[str]) -> None:
         redactor = Redactor()
         redactor.learn(assignment.camera["url"])
         configure(redactor)
+        threading.excepthook = fail
         Desk(assignment, doorbell, memory, redactor).run(received)
     os._exit(0)  # whatever still hangs in a read
+
+
+def fail(hook: threading.ExceptHookArgs) -> None:
+    """A thread met what nobody foresaw: say it and leave, for a new process to begin well."""
+    name = hook.thread.name if hook.thread else ""
+    log.error("camera's process failed", thread=name, exc_info=hook.exc_value)
+    os._exit(FAILED_STATUS)
 
 
 if __name__ == "__main__":

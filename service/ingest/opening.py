@@ -124,6 +124,8 @@ def explain(error: Exception, scheme: str) -> tuple[Cause, str]:
             return Cause.EOF, "it ended before the first picture"
         case av.InvalidDataError():
             return Cause.CORRUPT, "what is there is not video that can be read"
+        case av.error.ProtocolNotFoundError():
+            return Cause.CODEC, f"the FFmpeg inside PyAV was built without {scheme}; take another protocol"
         case av.DecoderNotFoundError() | av.DemuxerNotFoundError() | NotImplementedError():
             return Cause.CODEC, "its format or codec is not known here; choose another at the camera"
         case ConnectionError():

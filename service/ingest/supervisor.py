@@ -32,7 +32,7 @@ from service.sources import Sources, Upload
 PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Waits before a new process, by the number of processes in a row that gave no frame."""
 LAY_SECONDS = 5.0
-TAKE_SECONDS = 2.0
+TAKE_SECONDS = 10.0
 RETRY_SECONDS = 0.02
 KEPT_BACK = 2
 """Slots left to others, so that cameras never take the last."""
@@ -110,8 +110,8 @@ class Supervisor:
         while True:
             try:
                 frames = await self._live()
-            except (OSError, WorkerUnavailableError) as error:
-                log.error("no process can be started", source=self._name, error=str(error))
+            except Exception as error:  # whatever it is, the camera must come back
+                log.error("camera's process cannot be led", source=self._name, exc_info=error)
                 frames = 0
             failures = 0 if frames else failures + 1
             pause = PAUSE_SECONDS[min(failures, len(PAUSE_SECONDS) - 1)]

@@ -6,11 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import av
 import structlog
 
 from service.ingest.backoff import Backoff
-from service.ingest.errors import SinkError
 from service.sinks.show import Show
 from service.sinks.sound import Sound, SoundKind
 
@@ -117,7 +115,7 @@ class Outlet:
                 self._sink.hear(item)
             else:
                 self._sink.begin(item)
-        except (SinkError, OSError, av.FFmpegError, ValueError) as error:
+        except Exception as error:  # whatever it is, it concerns this output alone
             self._tell("waiting", self._clean(_sentence(error)))
             self._close()
             self._rest()
@@ -133,7 +131,7 @@ class Outlet:
     def _close(self) -> None:
         try:
             self._sink.close()
-        except (SinkError, OSError, av.FFmpegError, ValueError) as error:
+        except Exception as error:
             log.debug("output closed badly", output=self.name, why=self._clean(_sentence(error)))
 
     def _tell(self, state: str, text: str) -> None:
