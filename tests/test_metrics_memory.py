@@ -3,6 +3,7 @@
 import gc
 
 import numpy as np
+import pytest
 
 from pipeline.backend import memory_held, open_lane
 from pipeline.formats import PixelFormat
@@ -12,14 +13,15 @@ FRAME = Geometry(1280, 720, PixelFormat.GRAY8)
 
 
 def test_a_lanes_memory_is_counted_while_it_is_open(device: str) -> None:
+    if device == "cpu":
+        pytest.skip("the processor's allocator may reuse what it has; the test below counts it")
     before = memory_held(device)
     with open_lane(device, FRAME):
         during = memory_held(device)
     gc.collect()
     assert during.device_bytes - before.device_bytes >= 2 * FRAME.frame_bytes
-    if device != "cpu":  # the processor's allocator may keep what it got back
-        assert during.pinned_bytes - before.pinned_bytes >= 2 * FRAME.frame_bytes
-        assert memory_held(device) == before
+    assert during.pinned_bytes - before.pinned_bytes >= 2 * FRAME.frame_bytes
+    assert memory_held(device) == before
 
 
 def test_the_processor_counts_what_the_process_really_uses() -> None:
