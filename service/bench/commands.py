@@ -10,9 +10,11 @@ from rich.console import Console
 
 from pipeline.backend import choose_device
 from pipeline.frame import Geometry, PixelFormat
-from service.bench.figure import Figure
+from service.bench.figure import Entry
 from service.bench.host import describe_host
+from service.bench.kernels import SIZES, measure_kernels
 from service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
+from service.bench.plot import draw
 from service.bench.report import Report
 from service.bench.scene import Pixels, Scene, picture, read_picture
 from service.bench.service import QUALITY, measure_service
@@ -23,6 +25,8 @@ app = typer.Typer(
 
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")]
 Json = Annotated[Path | None, typer.Option("--json", help="also save the figures to this file")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="also draw the figures into this PNG or SVG file")]
+Sizes = Annotated[list[str] | None, typer.Option("--size", help="as 1920x1080; may be given again")]
 Picture = Annotated[Scene, typer.Option(help="what the made picture looks like")]
 Photograph = Annotated[
     Path | None, typer.Option("--image", help="use this photograph", exists=True, dir_okay=False)
@@ -49,6 +53,14 @@ def bench_pipeline(
     _report("lumaflow bench pipeline", (figure for lane in measured for figure in lane), json)
 
 
+@app.command("kernels")
+def bench_kernels(device: Device = "cuda", size: Sizes = None, json: Json = None, plot: Plot = None) -> None:
+    """GPU time of a step and of its kernels on a photograph, a dark, a constant and a random picture."""
+    chosen = choose_device(device).device
+    sizes = [_size(text) for text in size] if size else SIZES
+    _report("lumaflow bench kernels", measure_kernels(chosen, sizes), json, plot)
+
+
 @app.command("service")
 def bench_service(
     device: Device = "cpu",
@@ -72,20 +84,26 @@ def bench_service(
 def _geometries(size: str | None) -> Iterable[Geometry]:
     if size is None:
         return GEOMETRIES
-    width, _, height = size.partition("x")
+    return [Geometry(*_size(size), pixel_format) for pixel_format in FORMATS]
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.partition("x")
     if not (width.isdecimal() and height.isdecimal()):
-        raise typer.BadParameter(f"{size!r} came; give WIDTHxHEIGHT, for example 1920x1080")
-    return [Geometry(int(width), int(height), pixel_format) for pixel_format in FORMATS]
+        raise typer.BadParameter(f"{text!r} came; give WIDTHxHEIGHT, for example 1920x1080")
+    return int(width), int(height)
 
 
 def _pixels(scene: Scene, image: Path | None, geometry: Geometry, seed: int = 0) -> Pixels:
     return read_picture(image, geometry) if image else picture(scene, geometry, seed)
 
 
-def _report(title: str, figures: Iterable[Figure], json: Path | None) -> None:
+def _report(title: str, figures: Iterable[Entry], json: Path | None, plot: Path | None = None) -> None:
     console = Console()
     with console.status("measuring"):
         report = Report(title, describe_host(), tuple(figures))
     report.print(console)
     if json is not None:
         report.write(json)
+    if plot is not None:
+        draw(report, plot)

@@ -9,7 +9,9 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What the same machine could do at best, in the figure's unit, and the least ratio wanted of it."""
+    """What the same machine could do at best, in the figure's unit, and the ratio wanted: at least so much of
+    a rate, at most so much of a time.
+    """
 
     name: str
     value: float
@@ -21,7 +23,7 @@ class Figure:
     """The median of repeated runs with its spread; a lone number has none.
 
     subject : what was measured, e.g. "1920x1080 gray8"
-    unit : "s", "bytes" or anything per second; the table shows seconds as ms or us, bytes as MiB
+    unit : "s", "times", "bytes" or anything per second; seconds are shown as ms or us, bytes as MiB
     """
 
     subject: str
@@ -52,7 +54,13 @@ class Figure:
         """Whether the ratio reaches the goal, where there is one."""
         if self.limit is None or self.limit.goal is None:
             return None
-        return self.median >= self.limit.goal * self.limit.value
+        wanted = self.limit.goal * self.limit.value
+        return self.median <= wanted if self.less_is_better else self.median >= wanted
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether this is a cost, not a rate."""
+        return not self.unit.endswith("/s")
 
     def as_json(self) -> dict[str, Any]:
         """All of it with plain names, in base units."""
@@ -70,3 +78,20 @@ class Figure:
             "ratio": self.ratio,
             "met": self.met,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What was not measured here, and why."""
+
+    subject: str
+    name: str
+    reason: str
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it with plain names."""
+        return {"subject": self.subject, "name": self.name, "missing": self.reason}
+
+
+Entry = Figure | Missing
+"""One line of a report."""

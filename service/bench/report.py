@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from service.bench.figure import Figure
+from service.bench.figure import Entry, Figure, Missing
 
 BYTES_A_MIB = 1 << 20
 
@@ -22,7 +22,7 @@ class Report:
 
     title: str
     host: Mapping[str, str]
-    figures: tuple[Figure, ...]
+    figures: tuple[Entry, ...]
 
     def print(self, console: Console) -> None:
         """The header, then one table with a section a subject."""
@@ -51,7 +51,9 @@ class Report:
         path.write_text(text + "\n", encoding="utf-8")
 
 
-def _row(figure: Figure) -> tuple[str, str, str, str]:
+def _row(figure: Entry) -> tuple[str, str, str, str]:
+    if isinstance(figure, Missing):
+        return f"  {figure.name}", "", "", f"left out: {figure.reason}"
     scale, unit = _scale(figure)
     median = f"{_digits(figure.median * scale)} {unit}"
     spread = ""
@@ -64,7 +66,8 @@ def _against(figure: Figure) -> str:
     if figure.limit is None:
         return ""
     words = f"{figure.ratio:.2f} of {figure.limit.name}"
-    return f"[red]{words}, under {figure.limit.goal:g}[/red]" if figure.met is False else words
+    missed = "over" if figure.less_is_better else "under"
+    return f"[red]{words}, {missed} {figure.limit.goal:g}[/red]" if figure.met is False else words
 
 
 def _scale(figure: Figure) -> tuple[float, str]:

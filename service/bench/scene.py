@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import FrameError
-from pipeline.frame import Geometry, PixelFormat
+from pipeline.formats import Family
+from pipeline.frame import Frame, Geometry, PixelFormat
 
 Pixels = NDArray[np.uint8]
 
@@ -39,6 +40,32 @@ def picture(scene: Scene, geometry: Geometry, seed: int = 0) -> Pixels:
         levels *= 0.2
     levels += rng.normal(0, NOISE, levels.shape).astype(np.float32)
     return np.clip(np.rint(levels), 0, 255).astype(np.uint8).reshape(geometry.shape)
+
+
+def frames(scene: Scene, geometry: Geometry, count: int, seed: int = 0) -> list[Frame]:
+    """`count` different frames of one scene: a made picture, and the same rolled on by parts of its height.
+
+    Deep levels have noise below those of 8 bits; chroma is a faint copy of the luma. Not for woven formats.
+    """
+    colored = geometry.layout.family is Family.RGB
+    plain = geometry if colored else Geometry(geometry.width, geometry.height, PixelFormat.GRAY8)
+    made = picture(scene, plain, seed)
+    rolls = (index * geometry.height // count for index in range(count))
+    return [frame_of(np.roll(made, roll, axis=0), geometry) for roll in rolls]
+
+
+def frame_of(pixels: Pixels, geometry: Geometry) -> Frame:
+    """A frame of `geometry` whose first plane shows `pixels`, made for its size in 8 bits."""
+    frame = Frame.empty(geometry)
+    below, shift = geometry.layout.bits - 8, geometry.shift
+    noise = np.random.default_rng(0).integers(0, 1 << below, geometry.width, np.uint16)
+    levels = pixels if below == 0 else (pixels.astype(np.uint16) << below | noise) << shift
+    np.copyto(frame.pixels, levels)
+    for plane in frame.chroma:
+        faint = 112 + cv2.resize(pixels, plane.shape[1::-1], interpolation=cv2.INTER_NEAREST) // 8
+        levels = faint.astype(plane.dtype) << below + shift
+        plane[...] = levels[..., None] if plane.ndim == 3 else levels
+    return frame
 
 
 def read_picture(path: Path, geometry: Geometry) -> Pixels:

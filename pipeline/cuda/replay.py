@@ -1,0 +1,166 @@
+"""GPU time of a lane's step and of every kernel in it, by replaying captured graphs between two events.
+
+Hundreds of launches stand in one graph, so neither the host nor a launch's latency shows in the figure. It is
+the lane's own step that is timed: its kernels are watched while it runs once for each slot, then enqueued
+again as they were.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import cycle, islice
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime
+
+from pipeline.cuda.faults import translated
+from pipeline.cuda.lane import CudaLane
+from pipeline.cuda.launch import Kernel, Kernels
+from pipeline.cuda.memory import DeviceBlock
+from pipeline.frame import Enhanced, Frame
+from pipeline.geometry import Geometry
+from pipeline.options import Options
+
+STEPS = 64
+"""Steps in one graph; about 8 us of its own that a graph takes to start then add .1 us to each."""
+REPLAYS = 20
+WARM_UP_REPLAYS = 5
+COPY_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds on the GPU, one sample a replay.
+
+    kernels : of each kernel all its launches in one step; some run side by side, so they can add up to more
+    moved_bytes : of a frame and of all that is made from it, each counted once
+    """
+
+    step: list[float]
+    kernels: dict[str, list[float]]
+    moved_bytes: int
+
+
+class Watched(Mapping[str, Kernel]):
+    """Kernels that also note their launches; `launches` has what enqueues each of them once more."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._kernels = kernels
+        self.launches: dict[str, list[Callable[..., None]]] = {}
+
+    def __getitem__(self, name: str) -> Kernel:
+        kernel = self._kernels[name]
+
+        def launch(
+            grid: tuple[int, int, int],
+            block: tuple[int, int, int],
+            args: tuple[Any, ...],
+            *,
+            shared_mem: int = 0,
+            stream: Any = None,
+        ) -> None:
+            again = partial(kernel, grid, block, args, shared_mem=shared_mem)
+            self.launches.setdefault(name, []).append(again)
+            again(stream=stream)
+
+        return launch
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+
+def time_step(index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame]) -> Times:
+    """Time the step of a lane on GPU `index`; `pictures` (two or more) take turns, each in its own slot.
+
+    Raises DeviceError where the lane cannot be opened.
+    """
+    alone = replace(options, slots=len(pictures), graph=False)
+    with CudaLane(index, geometry, alone) as lane, translated("replaying a step"):
+        for picture in pictures:
+            lane.submit(picture)
+            enhanced = lane.collect()
+        return _times(lane, geometry.frame_bytes + _bytes_of(enhanced))
+
+
+def _bytes_of(enhanced: Enhanced) -> int:
+    made = (enhanced.bins, enhanced.lut, enhanced.hog, enhanced.lbp, enhanced.lbp_labels)
+    return sum(array.nbytes for array in (*enhanced.frame.planes, *made) if array is not None)
+
+
+def _times(lane: CudaLane, moved_bytes: int) -> Times:
+    step, ring, stream = lane._step, lane._open_ring(), lane._streams.enhance
+    watched = Watched(step._kernels)
+    step._kernels = watched
+    for slot in ring.slots:
+        step.run(slot, ring.before(slot))
+    lane._streams.synchronize()
+    times = Times([], {}, moved_bytes)
+    for name, launches in list(watched.launches.items()):
+        each = len(launches) // len(ring.slots)
+        with captured(stream) as graph:
+            for launch in islice(cycle(launches), STEPS * each):
+                launch(stream=stream)
+        times.kernels[name] = replay(graph, stream, STEPS)
+    with captured(stream) as graph:
+        for slot in islice(cycle(ring.slots), STEPS):
+            step.run(slot, ring.before(slot))
+    times.step.extend(replay(graph, stream, STEPS))
+    return times
+
+
+class Graph:
+    """What was captured on a stream; it has one once the capture has ended."""
+
+    def __init__(self) -> None:
+        self.captured: Any = None
+
+
+@contextmanager
+def captured(stream: Any) -> Iterator[Graph]:
+    """Capture what the enclosed lines enqueue on `stream`, and on streams that join it."""
+    graph = Graph()
+    stream.begin_capture()
+    try:
+        yield graph
+    finally:
+        graph.captured = stream.end_capture()
+
+
+def replay(graph: Graph, stream: Any, steps: int) -> list[float]:
+    """Seconds of each of the `steps` in `graph`, once for every replay."""
+    for _ in range(WARM_UP_REPLAYS):
+        graph.captured.launch(stream)
+    return timed(lambda: graph.captured.launch(stream), stream, steps)
+
+
+def timed(enqueue: Callable[[], object], stream: Any, steps: int = 1, repeats: int = REPLAYS) -> list[float]:
+    """GPU seconds of what `enqueue` puts on `stream`, divided by `steps`, once for every repeat."""
+    began, ended = cupy.cuda.Event(), cupy.cuda.Event()
+    samples = []
+    for _ in range(repeats):
+        began.record(stream)
+        enqueue()
+        ended.record(stream)
+        ended.synchronize()
+        samples.append(cupy.cuda.get_elapsed_time(began, ended) * 1e-3 / steps)
+    return samples
+
+
+def copy_bandwidth(index: int) -> float:
+    """Bytes a second that a large copy on the device reads and writes together. Raises DeviceError."""
+    with translated("measuring a copy"), cupy.cuda.Device(index):
+        blocks = [DeviceBlock({"all": ((COPY_BYTES,), np.uint8)}) for _ in range(2)]
+        stream = cupy.cuda.Stream(non_blocking=True)
+
+        def copy() -> None:
+            source, target = (block.address for block in blocks)
+            runtime.memcpyAsync(target, source, COPY_BYTES, runtime.memcpyDeviceToDevice, stream.ptr)
+
+        timed(copy, stream, repeats=WARM_UP_REPLAYS)
+        return 2 * COPY_BYTES / float(np.median(timed(copy, stream)))

@@ -1,0 +1,53 @@
+"""The figures of a report as bars, one panel a subject; needs matplotlib, of the extra `plot`."""
+
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import OptionError
+from service.bench.figure import Figure
+from service.bench.report import Report
+
+INCHES_A_BAR = 0.3
+WIDTH_INCHES = 9.0
+
+
+def draw(report: Report, path: Path) -> None:
+    """Save a panel a subject, of the figures in the unit of its first one.
+
+    Raises OptionError without matplotlib.
+    """
+    try:
+        from matplotlib.figure import Figure as Sheet
+    except ImportError as error:
+        raise OptionError("--plot needs matplotlib; install lumaflow[plot]") from error
+    measured = [figure for figure in report.figures if isinstance(figure, Figure)]
+    panels = [_same_unit(list(figures)) for _, figures in groupby(measured, attrgetter("subject"))]
+    heights = [len(figures) + 3 for figures in panels]
+    sheet = Sheet(figsize=(WIDTH_INCHES, INCHES_A_BAR * sum(heights)), layout="constrained")
+    sheet.suptitle(report.title)
+    axes = sheet.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
+    for axis, figures in zip(axes[:, 0], panels, strict=True):
+        _draw_panel(axis, figures)
+    sheet.savefig(path)
+
+
+def _same_unit(figures: list[Figure]) -> list[Figure]:
+    return [figure for figure in figures if figure.unit == figures[0].unit]
+
+
+def _draw_panel(axis: Any, figures: list[Figure]) -> None:
+    scale, unit = (1e6, "us") if figures[0].unit == "s" else (1.0, figures[0].unit)
+    medians = [figure.median * scale for figure in figures]
+    spreads = [
+        [(f.median - (f.p10 if f.p10 is not None else f.median)) * scale for f in figures],
+        [((f.p90 if f.p90 is not None else f.median) - f.median) * scale for f in figures],
+    ]
+    axis.barh([figure.name.strip() for figure in figures], medians, xerr=spreads, color="#4c78a8")
+    limits = [(row, f.limit.value * scale) for row, f in enumerate(figures) if f.limit is not None]
+    for row, limit in limits:
+        axis.plot([limit, limit], [row - 0.4, row + 0.4], color="#e45756")  # what it is held against
+    axis.invert_yaxis()
+    axis.set_title(figures[0].subject, loc="left")
+    axis.set_xlabel(unit)

@@ -1,0 +1,106 @@
+"""The arithmetic of `bench kernels`, its frames, and what it says without a GPU."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pipeline.cuda.replay import Times, Watched
+from pipeline.errors import OptionError
+from pipeline.frame import Geometry, PixelFormat
+from pipeline.options import Options
+from service.bench.figure import Figure, Limit, Missing
+from service.bench.kernels import Chain, chain_figures
+from service.bench.plot import draw
+from service.bench.report import Report
+from service.bench.scene import Scene, frames
+from service.cli import run
+
+SIZE = (160, 90)
+CHAIN = Chain("a job", PixelFormat.GRAY8, Options(), goals={SIZE: 10e-6})
+
+
+def times_of(seconds: dict[Scene, float], kernels: dict[str, float]) -> dict[Scene, Times]:
+    """As many as the scenes, of steps that move 1000 bytes."""
+    return {
+        scene: Times([value] * 3, {name: [spent] * 3 for name, spent in kernels.items()}, 1000)
+        for scene, value in seconds.items()
+    }
+
+
+def test_a_step_is_held_against_a_copy_of_its_bytes_and_the_slowest_against_the_goal() -> None:
+    seconds = {Scene.PHOTOGRAPH: 8e-6, Scene.DARK: 4e-6, Scene.CONSTANT: 12e-6, Scene.RANDOM: 8e-6}
+    figures = list(chain_figures(CHAIN, SIZE, times_of(seconds, {"apply": 3e-6}), bandwidth=1e9))
+    named = {figure.name.strip(): figure for figure in figures}
+    assert named["photograph"].ratio == pytest.approx(8)
+    assert named["slowest over fastest"].median == pytest.approx(3)
+    assert named["slowest over fastest"].met is False
+    assert named["slowest"].median == pytest.approx(12e-6)
+    assert named["slowest"].met is False
+    assert named["apply, photograph"].median == pytest.approx(3e-6)
+
+
+def test_one_kernel_can_be_meant() -> None:
+    chain = Chain("a turn", PixelFormat.GRAY8, Options(), kernel="transpose", copy_goal=1.25)
+    times = times_of({Scene.PHOTOGRAPH: 9e-6}, {"apply": 5e-6, "transpose_1": 1.2e-6})
+    turn, _ = chain_figures(chain, SIZE, times, bandwidth=1e9)
+    assert turn.median == pytest.approx(1.2e-6)
+    assert turn.met
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(10e-6, True), (10.1e-6, False)])
+def test_a_time_meets_its_goal_when_it_is_no_longer(seconds: float, met: bool) -> None:
+    assert Figure("lane", "step", "s", seconds, limit=Limit("a copy", 5e-6, 2.0)).met is met
+
+
+def test_what_was_left_out_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    report = Report("a title", {}, (Missing("1x1 a job", "all", "it does not run here"),))
+    report.print(Console(width=120))
+    assert "left out: it does not run here" in capsys.readouterr().out
+    assert report.figures[0].as_json()["missing"] == "it does not run here"
+
+
+@pytest.mark.parametrize("name", ["gray8", "bgr24", "nv12", "i420", "gray12", "p010"])
+def test_frames_of_a_scene_fit_every_planar_format_and_differ(name: str) -> None:
+    geometry = Geometry(130, 95, PixelFormat(name))
+    made = frames(Scene.PHOTOGRAPH, geometry, 3)
+    assert [frame.geometry for frame in made] == [geometry] * 3
+    assert not np.array_equal(made[0].pixels, made[1].pixels)
+    assert all(np.ptp(frame.pixels >> geometry.shift) > 50 << (geometry.layout.bits - 8) for frame in made)
+    assert all(int(frame.pixels.max()) >> geometry.shift < 1 << geometry.layout.bits for frame in made)
+
+
+def test_watched_kernels_are_launched_again_as_they_were() -> None:
+    seen: list[tuple[object, ...]] = []
+
+    def kernel(
+        grid: object, block: object, args: object, *, shared_mem: int = 0, stream: object = None
+    ) -> None:
+        seen.append((grid, block, args, shared_mem, stream))
+
+    watched = Watched({"count": kernel})
+    watched["count"]((1, 1, 1), (32, 1, 1), (7,), shared_mem=5, stream="first")
+    for launch in watched.launches["count"]:
+        launch(stream="again")
+    assert seen == [((1, 1, 1), (32, 1, 1), (7,), 5, stream) for stream in ("first", "again")]
+
+
+def test_a_plot_without_matplotlib_says_which_extra_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(OptionError, match=r"lumaflow\[plot\]"):
+        draw(Report("a title", {}, (Figure("a", "b", "s", 1.0),)), tmp_path / "plot.png")
+
+
+@pytest.mark.parametrize("arguments", [["kernels"], ["kernels", "--device", "cpu"]])
+def test_without_a_gpu_it_says_so_in_one_line(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert run(["bench", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("lumaflow: ")
+    assert said.count("\n") == 1
