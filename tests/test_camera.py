@@ -259,3 +259,21 @@ def test_every_clip_is_handled_or_refused_with_its_cause(shared_data: Path) -> N
         assert bool(run.shots) == (path.name not in REFUSED), path.name
         assert all(a < b for a, b in pairwise(run.seconds)), path.name
         assert (run.camera.status.corrupt > 0) >= (path.name in DAMAGED), path.name
+        for shot in (*run.shots[:1], *run.shots[-1:]):
+            buffer = bytearray(shot.slot_bytes)
+            shot.lay(memoryview(buffer))
+            expected = shot.frame.to_ndarray(format="bgr24").mean()
+            assert abs(np.mean(buffer) - expected) < 8, path.name
+
+
+def test_grey_video_is_laid_into_a_slot_as_it_is(tmp_path: Path) -> None:
+    make_film(tmp_path / "grey.mkv", 3, (97, 63), codec="ffv1", pixel_format="gray", tags=(2, 2, 2, 2))
+    with running("file:grey.mkv", (tmp_path,), lossless=True) as run:
+        run.until_cause("eof")
+    shot = run.shots[1]
+    buffer = bytearray(shot.slot_bytes)
+    shot.lay(memoryview(buffer))
+    assert shot.geometry == (97, 63, "gray8")
+    grey = np.frombuffer(buffer, np.uint8).reshape(63, 97)
+    assert np.array_equal(grey, shot.frame.to_ndarray(format="gray"))
+    assert len(np.unique(grey)) > 10
