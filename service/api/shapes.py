@@ -10,7 +10,7 @@ from pipeline.formats import Alignment, Matrix, PixelFormat, Range
 from pipeline.geometry import MAX_SIDE_PX, Geometry
 from service.doorbell import Levels, Reply, Size, geometry_of
 from service.ingest.config import CameraConfig, Delivery, Transport
-from service.ingest.supervisor import Standing
+from service.ingest.standing import Standing
 from service.options import Feature, OptionsPatch, SourceOptions
 from service.sources import Source
 

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import structlog
 
@@ -25,6 +24,7 @@ from service.doorbell import (
 )
 from service.engine import Engine
 from service.errors import BusyError, WorkerUnavailableError
+from service.ingest.standing import Standing
 from service.metrics import Metrics
 from service.slots import Slot, SlotRing
 from service.sources import Sources, Upload
@@ -50,22 +50,6 @@ class Parts:
     engine: Engine
     sources: Sources
     metrics: Metrics
-
-
-@dataclass(slots=True)
-class Standing:
-    """How a camera stands, for whoever asks. `last` is the message about its newest frame."""
-
-    state: str = "connecting"
-    cause: str = ""
-    text: str = ""
-    codec: str = ""
-    epoch: int = 0
-    corrupt: int = 0
-    restamped: int = 0
-    reconnects: int = 0
-    outputs: list[dict[str, Any]] = field(default_factory=list)
-    last: Captured | None = None
 
 
 class Supervisor:
@@ -255,12 +239,6 @@ class Supervisor:
     def _note(self, report: Report) -> None:
         """Take over a report, and what grew since the last one into the metrics."""
         before, self._report = self._report, report
-        standing = self.standing
-        if (report.state, report.cause) != (standing.state, standing.cause):
+        if self.standing.take_over(before, report):
             log.info("camera", source=self._name, state=report.state, cause=report.cause, why=report.text)
-        standing.state, standing.cause, standing.text = report.state, report.cause, report.text
-        standing.codec, standing.epoch, standing.outputs = report.codec, report.epoch, report.outputs
-        standing.corrupt += report.corrupt - before.corrupt
-        standing.restamped += report.restamped - before.restamped
-        standing.reconnects += sum(report.reconnects.values()) - sum(before.reconnects.values())
         self._parts.metrics.camera(self._name, before, report)
