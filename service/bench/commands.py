@@ -1,6 +1,8 @@
 """The commands of `lumaflow bench`: read the options, measure, print the table, save the JSON."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +11,16 @@ import typer
 from rich.console import Console
 
 from pipeline.backend import choose_device
-from pipeline.frame import Geometry, PixelFormat
+from pipeline.frame import Frame, Geometry, PixelFormat
 from service.bench.figure import Entry
 from service.bench.host import describe_host
 from service.bench.kernels import SIZES, measure_kernels
+from service.bench.lanes import LANES, measure_crowd, measure_flatness, measure_lots
 from service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
 from service.bench.plot import draw
 from service.bench.report import Report
-from service.bench.scene import Pixels, Scene, picture, read_picture
+from service.bench.scene import Pixels, Scene, frame_of, picture, read_picture
+from service.bench.scene import frames as made_frames
 from service.bench.service import QUALITY, measure_service
 
 app = typer.Typer(
@@ -43,14 +47,36 @@ def bench_pipeline(
     scene: Picture = Scene.PHOTOGRAPH,
     image: Photograph = None,
     json: Json = None,
+    plot: Plot = None,
 ) -> None:
     """CLAHE, HOG and LBP through the public API: sustained rate, latency, host time, stage times."""
     chosen = choose_device(device).device
     measured = (
-        measure_lane(chosen, geometry, _pixels(scene, image, geometry), frames)
+        measure_lane(chosen, geometry, _pictures(scene, image, geometry), frames)
         for geometry in _geometries(size)
     )
-    _report("lumaflow bench pipeline", (figure for lane in measured for figure in lane), json)
+    _report("lumaflow bench pipeline", (figure for lane in measured for figure in lane), json, plot)
+
+
+@app.command("lanes")
+def bench_lanes(
+    device: Device = "auto",
+    lanes: Annotated[int, typer.Option(min=1, max=256, help="at once")] = 64,
+    seconds: Annotated[float, typer.Option(min=0.1, help="of each lot of sources")] = 10.0,
+    frames: Annotated[int, typer.Option(min=30, help="frames whose cost and memory must not grow")] = 10_000,
+    json: Json = None,
+    plot: Plot = None,
+) -> None:
+    """Many sources at once, of equal and of unequal size and rate; what frames and lanes cost."""
+    chosen = choose_device(device).device
+    one, small = Geometry(1920, 1080, PixelFormat.GRAY8), Geometry(1280, 720, PixelFormat.GRAY8)
+    numbers = [number for number in LANES if number <= lanes]
+    figures = chain(
+        measure_lots(chosen, lanes, seconds),
+        measure_flatness(chosen, one, frames),
+        measure_crowd(chosen, small, frames, numbers),
+    )
+    _report("lumaflow bench lanes", figures, json, plot)
 
 
 @app.command("kernels")
@@ -92,6 +118,14 @@ def _size(text: str) -> tuple[int, int]:
     if not (width.isdecimal() and height.isdecimal()):
         raise typer.BadParameter(f"{text!r} came; give WIDTHxHEIGHT, for example 1920x1080")
     return int(width), int(height)
+
+
+def _pictures(scene: Scene, image: Path | None, geometry: Geometry) -> list[Frame]:
+    if image is None:
+        return made_frames(scene, geometry, PICTURES)
+    colored = geometry.pixel_format is PixelFormat.BGR24
+    read = read_picture(image, geometry if colored else replace(geometry, pixel_format=PixelFormat.GRAY8))
+    return [frame_of(read, geometry)]
 
 
 def _pixels(scene: Scene, image: Path | None, geometry: Geometry, seed: int = 0) -> Pixels:

@@ -23,7 +23,7 @@ class Figure:
     """The median of repeated runs with its spread; a lone number has none.
 
     subject : what was measured, e.g. "1920x1080 gray8"
-    unit : "s", "times", "bytes" or anything per second; seconds are shown as ms or us, bytes as MiB
+    unit : "s", "times", "%", "bytes" or anything per second; seconds are shown as ms or us, bytes as MiB
     """
 
     subject: str
@@ -60,7 +60,7 @@ class Figure:
     @property
     def less_is_better(self) -> bool:
         """Whether this is a cost, not a rate."""
-        return not self.unit.endswith("/s")
+        return self.unit != "%" and not self.unit.endswith("/s")
 
     def as_json(self) -> dict[str, Any]:
         """All of it with plain names, in base units."""
