@@ -72,7 +72,7 @@ def test_frames_of_a_scene_fit_every_planar_format_and_differ(name: str) -> None
     assert all(int(frame.pixels.max()) >> geometry.shift < 1 << geometry.layout.bits for frame in made)
 
 
-def test_watched_kernels_are_launched_again_as_they_were() -> None:
+def test_a_watched_kernel_is_launched_again_as_it_was() -> None:
     seen: list[tuple[object, ...]] = []
 
     def kernel(
@@ -80,9 +80,9 @@ def test_watched_kernels_are_launched_again_as_they_were() -> None:
     ) -> None:
         seen.append((grid, block, args, shared_mem, stream))
 
-    watched = Watched({"count": kernel})
-    watched["count"]((1, 1, 1), (32, 1, 1), (7,), shared_mem=5, stream="first")
-    for launch in watched.launches["count"]:
+    watched = Watched(kernel)
+    watched((1, 1, 1), (32, 1, 1), (7,), shared_mem=5, stream="first")
+    for launch in watched.launches:
         launch(stream="again")
     assert seen == [((1, 1, 1), (32, 1, 1), (7,), 5, stream) for stream in ("first", "again")]
 

@@ -5,12 +5,12 @@ the lane's own step that is timed: its kernels are watched while it runs once fo
 again as they were.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, cast
 
 import cupy
 import numpy as np
@@ -18,7 +18,7 @@ from cupy.cuda import runtime
 
 from pipeline.cuda.faults import translated
 from pipeline.cuda.lane import CudaLane
-from pipeline.cuda.launch import Kernel, Kernels
+from pipeline.cuda.launch import Kernel
 from pipeline.cuda.memory import DeviceBlock
 from pipeline.frame import Enhanced, Frame
 from pipeline.geometry import Geometry
@@ -44,35 +44,26 @@ class Times:
     moved_bytes: int
 
 
-class Watched(Mapping[str, Kernel]):
-    """Kernels that also note their launches; `launches` has what enqueues each of them once more."""
+class Watched:
+    """A kernel that also notes its launches: `launches` has what enqueues each of them once more."""
 
-    def __init__(self, kernels: Kernels) -> None:
-        self._kernels = kernels
-        self.launches: dict[str, list[Callable[..., None]]] = {}
+    def __init__(self, kernel: Kernel) -> None:
+        self.unwatched = kernel
+        self.launches: list[Callable[..., None]] = []
 
-    def __getitem__(self, name: str) -> Kernel:
-        kernel = self._kernels[name]
-
-        def launch(
-            grid: tuple[int, int, int],
-            block: tuple[int, int, int],
-            args: tuple[Any, ...],
-            *,
-            shared_mem: int = 0,
-            stream: Any = None,
-        ) -> None:
-            again = partial(kernel, grid, block, args, shared_mem=shared_mem)
-            self.launches.setdefault(name, []).append(again)
-            again(stream=stream)
-
-        return launch
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
-
-    def __len__(self) -> int:
-        return len(self._kernels)
+    def __call__(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: tuple[Any, ...],
+        *,
+        shared_mem: int = 0,
+        stream: Any = None,
+    ) -> None:
+        """Launch as the kernel does."""
+        again = partial(self.unwatched, grid, block, args, shared_mem=shared_mem)
+        self.launches.append(again)
+        again(stream=stream)
 
 
 def time_step(index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame]) -> Times:
@@ -95,13 +86,16 @@ def _bytes_of(enhanced: Enhanced) -> int:
 
 def _times(lane: CudaLane, moved_bytes: int) -> Times:
     step, ring, stream = lane._step, lane._open_ring(), lane._streams.enhance
-    watched = Watched(step._kernels)
-    step._kernels = watched
+    kernels = cast(dict[str, Kernel], step._kernels)
+    watched = {name: Watched(kernel) for name, kernel in kernels.items()}
+    kernels.update(watched)
     for slot in ring.slots:
         step.run(slot, ring.before(slot))
     lane._streams.synchronize()
+    kernels.update({name: kernel.unwatched for name, kernel in watched.items()})
     times = Times([], {}, moved_bytes)
-    for name, launches in list(watched.launches.items()):
+    launched = {name: kernel.launches for name, kernel in watched.items() if kernel.launches}
+    for name, launches in launched.items():
         each = len(launches) // len(ring.slots)
         with captured(stream) as graph:
             for launch in islice(cycle(launches), STEPS * each):
