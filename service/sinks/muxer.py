@@ -65,4 +65,13 @@ class Muxer:
                 encoding.finish()
         finally:
             if container is not None:
-                container.close()
+                _close(container)
+
+
+def _close(container: OutputContainer) -> None:
+    """Close a container for good: when a packet that PyAV held back cannot be written, its first attempt ends
+    with the file still open."""
+    try:
+        container.close()
+    finally:
+        container.close()

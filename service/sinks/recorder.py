@@ -1,6 +1,7 @@
 """Recording: enhanced video in segments, each playable up to its last second whenever the process dies."""
 
 from fractions import Fraction
+from io import FileIO
 from pathlib import Path
 
 import av
@@ -25,6 +26,8 @@ class Recorder:
         self._shelf = Shelf(how, folder)
         self._muxer = Muxer(how)
         self._path: Path | None = None
+        self._file: FileIO | None = None
+        self._written = 0
         self._began = Fraction(0)
         self._looked = 0.0
 
@@ -48,6 +51,7 @@ class Recorder:
             self._looked = show.arrived
             self._shelf.make_room(show.wall, self._path)
         self._muxer.write(show)
+        self._written += 1
         return True
 
     def hear(self, sound: Sound) -> None:
@@ -55,16 +59,23 @@ class Recorder:
         self._muxer.hear(sound)
 
     def close(self) -> None:
-        """End the segment."""
-        self._path = None
-        self._muxer.close()
+        """End the segment; one without a picture is not kept."""
+        path, file, written = self._path, self._file, self._written
+        self._path, self._file, self._written = None, None, 0
+        try:
+            self._muxer.close()
+        finally:
+            if file is not None:
+                file.close()
+            if path is not None and not written:
+                path.unlink(missing_ok=True)
 
     def _open(self, show: Show) -> None:
         self._path = self._shelf.new(show.wall, f".{self._how.container}")
+        # A file of ours: PyAV would leave its own open when the header cannot be written.
+        self._file = FileIO(self._path, "w")
         options = safe_options(self._how.container)
-        container = av.open(
-            str(self._path), "w", format=FORMATS[self._how.container], container_options=options
-        )
+        container = av.open(self._file, "w", format=FORMATS[self._how.container], container_options=options)
         self._muxer.open(container, show)
 
 
