@@ -1,131 +1,165 @@
-// The live page: what the service knows, asked a few times a second and shown.
+// The live page: what the service knows, asked a few times a second, and the pictures it sends.
 
-import { get, sourcePath } from "./client.js";
+import { Cameras } from "./cameras.js";
+import { get, send, sourcePath } from "./client.js";
+import { Compare, stacked } from "./compare.js";
 import { Controls } from "./controls.js";
-import { ago, showFigures, size } from "./figures.js";
+import { showAge, showFigures, size } from "./figures.js";
+import { Health, say } from "./health.js";
 import { Histogram } from "./histogram.js";
-import { Pictures } from "./pictures.js";
+import { Live } from "./live.js";
+import { Overlay } from "./overlay.js";
 import { Pulse } from "./pulse.js";
 import { Sources } from "./sources.js";
 import { Stages } from "./stages.js";
-import { welcome } from "./welcome.js";
+import { Trial } from "./trial.js";
+import { Wall } from "./wall.js";
+import { copyable, welcome } from "./welcome.js";
+import { standing } from "./words.js";
 
-const SOURCES_MS = 350;
-const HISTOGRAM_MS = 400;
+const SOURCES_MS = 400;
+const HISTOGRAM_MS = 500;
 const READY_MS = 1000;
-
-const STATES = {
-  away: "Not answering",
-  starting: "Starting",
-  live: "Live",
-  idle: "Idle",
-  none: "No source yet",
-};
+const PAGES = ["wall", "source", "try", "empty"];
 
 const byId = (id) => document.getElementById(id);
 
-const sources = new Sources(byId("sources"));
-const pictures = new Pictures({ frame: byId("pictures"), raw: byId("raw"), enhanced: byId("enhanced") });
-const stages = new Stages({ bar: byId("stage-bar"), list: byId("stage-list"), sum: byId("stages-sum") });
-const histogram = new Histogram({
-  canvas: byId("histogram"),
-  before: byId("mean-before"),
-  after: byId("mean-after"),
+const compare = new Compare(byId("stage"));
+const live = new Live({
+  onPicture: (bitmap, age) => {
+    compare.show(stacked(bitmap));
+    showAge(age);
+  },
+  onTrouble: (words) => say(byId("live-note"), words),
 });
-const controls = new Controls({ form: byId("controls"), note: byId("controls-note") });
+const overlay = new Overlay({ compare, legend: byId("legend") });
+const sources = new Sources(byId("sources"));
+const wall = new Wall(byId("wall"));
+const stages = new Stages({ bar: byId("stage-bar"), rows: byId("stage-rows"), sum: byId("stages-sum") });
+const histogram = new Histogram({ canvas: byId("histogram"), before: byId("mean-before"), after: byId("mean-after") });
+const health = new Health({ onWell: () => live.connect(), onToken: start });
+const cameras = new Cameras({ onChange: () => sourcesPulse.start() });
 
-let answering = null; // null until the first answer, then whether the last question was answered
-let ready = true;
-let refusal = ""; // what the service said in place of the sources
+let known = []; // all sources, as last heard
+let chosen = null; // the one that is shown
+let counted = -1; // the frame that was counted last
+let [controls, trial] = [null, null]; // built when the service has said what it can do
+
+async function start() {
+  await sourcesPulse.start();
+  live.connect();
+}
 
 async function askSources() {
   try {
-    showSources((await get("v1/sources")).sources);
-    become({ answering: true, refusal: "" });
+    if (!controls) build(await get("v1/about"));
+    known = (await get("v1/sources")).sources;
+    const states = new Set(known.map((source) => source.state));
+    health.hear(states.has("live") ? "live" : states.size ? "idle" : "none");
+    show();
   } catch (problem) {
     if (problem.status === undefined) throw problem;
-    become({ answering: problem.status !== 0, refusal: problem.message });
+    health.miss(problem);
   }
 }
 
+function build(about) {
+  const change = (options) => send("PATCH", sourcePath(chosen.id), { options });
+  controls = new Controls({ form: byId("controls"), note: byId("controls-note"), about, send: change });
+  trial = new Trial(about);
+}
+
 async function askHistogram() {
-  const id = sources.chosen;
-  if (!id || answering === false) return;
+  if (!chosen || health.away || chosen.sequence === null || chosen.sequence === counted) return;
+  const { id, sequence } = chosen;
+  counted = sequence;
   try {
     const answer = await get(sourcePath(id, "histogram"));
-    if (id === sources.chosen) histogram.show(answer);
+    if (id === chosen?.id) histogram.show(answer);
   } catch (problem) {
-    if (problem.status === 404) histogram.show(null); // known, but without a frame
-    else if (problem.status === 503) readyPulse.start(); // a restart can be over before the next regular question
+    if (problem.status === 503) readyPulse.start(); // a restart can be over before the next regular question
+    else if (problem.status === 404) histogram.show(null); // its lane was closed meanwhile
     else if (problem.status === undefined) throw problem;
   }
 }
 
 async function askReady() {
   const answer = await get("readyz").then(() => 200, (problem) => problem.status);
-  if (answer !== 0) become({ ready: answer === 200 });
+  if (answer === 200 || answer === 503) health.ready(answer === 200);
 }
 
-function showSources(all) {
-  const chosen = sources.show(all);
-  byId("rail").hidden = byId("live").hidden = !chosen;
-  byId("empty").hidden = Boolean(chosen);
-  pictures.show(chosen?.id ?? null, chosen?.geometry);
-  byId("state").dataset.sources = chosen?.state ?? "none";
-  if (chosen) showChosen(chosen);
+/** Where the address points: the wall, a source, or an image; without a word the one source there is. */
+function place() {
+  const [name, id] = location.hash.slice(1).split("=");
+  if (name === "try" || name === "trial") return { page: "try", id };
+  if (!known.length) return { page: "empty" };
+  const named = known.find((source) => name === "source" && source.id === id);
+  const only = name === "" && known.length === 1 ? known[0] : null;
+  return named || only ? { page: "source", source: named ?? only } : { page: "wall" };
+}
+
+function show() {
+  const { page, source = null, id } = place();
+  for (const name of PAGES) byId(`${name}-page`).hidden = name !== page;
+  byId("to-wall").setAttribute("aria-current", String(page === "wall"));
+  byId("to-try").setAttribute("aria-current", String(page === "try"));
+  document.title = source ? `${source.id} · lumaflow` : "lumaflow";
+  wall.show(page === "wall" ? known : null);
+  say(byId("wall-count"), `${known.length}`);
+  choose(source);
+  if (page === "try" && id) trial.open(id);
+}
+
+function choose(source) {
+  const other = source?.id !== chosen?.id;
+  chosen = source;
+  if (other) {
+    compare.show(null);
+    histogram.show(null);
+    counted = -1;
+    showAge(null);
+    say(byId("live-note"), "");
+  }
+  overlay.follow(source);
+  live.watch(source?.geometry ? source.id : null);
+  if (source) showChosen(source);
+  if (source && other) histogramPulse.start();
 }
 
 function showChosen(source) {
+  const { state, words, trouble } = standing(source);
   byId("source-name").textContent = source.id;
-  const last = source.state === "live" || !source.geometry ? [] : [`last frame ${ago(source.age_seconds)}`];
-  const format = source.geometry ? [source.geometry.format] : [];
-  byId("source-facts").textContent = [size(source.geometry), ...format, ...last].join(" · ");
+  say(byId("source-words"), words);
+  byId("source-words").dataset.state = state;
+  say(byId("source-trouble"), trouble);
+  byId("source-trouble").hidden = !trouble;
+  byId("source-facts").textContent = [size(source.geometry), source.geometry?.format].filter(Boolean).join(" · ");
+  Object.assign(byId("stage").dataset, { state, words });
+  if (source.geometry) compare.shape(turned(source));
+  compare.mark(source.options.region);
+  sources.show(known, source.id);
   showFigures(source);
   stages.show(source);
-  controls.show(source);
+  controls.show(source.id, source.options, source.geometry && turned(source));
+  cameras.show(source);
 }
 
-/** Takes in a change of the service's health; says it once, and reopens the pictures when all is well again. */
-function become(change) {
-  const before = answering === true && ready;
-  const first = answering === null;
-  answering = change.answering ?? answering;
-  ready = change.ready ?? ready;
-  refusal = change.refusal ?? refusal;
-  const well = answering === true && ready;
-  if (well && !before && !first) pictures.connect();
-  showHealth();
+/** Width and height as they are shown. */
+function turned({ geometry: { width, height }, options: { orientation } }) {
+  const swapped = ["transpose", "rotate90", "rotate270"].includes(orientation);
+  return swapped ? { width: height, height: width } : { width, height };
 }
 
-function showHealth() {
-  const notice = trouble();
-  say(byId("notice"), notice);
-  byId("notice").hidden = !notice;
-  document.body.classList.toggle("away", answering === false);
-  const state = answering === false ? "away" : ready ? byId("state").dataset.sources : "starting";
-  byId("state").dataset.state = state ?? "waiting";
-  say(byId("state"), STATES[state] ?? "Connecting");
-}
-
-function trouble() {
-  if (answering === false) return `The service at ${location.host} does not answer. Asking again by itself.`;
-  if (!ready) return "The worker is starting again. Pictures come back by themselves in a moment.";
-  return refusal;
-}
-
-// A live region speaks on every write, so it is written only when its words change.
-function say(element, words) {
-  if (element.textContent !== words) element.textContent = words;
-}
-
-byId("views").addEventListener("change", (event) => pictures.look(event.target.value));
-welcome({ command: byId("command"), button: byId("copy"), said: byId("copied") });
+byId("views").addEventListener("change", ({ target }) => compare.look(target.value));
+byId("overlays").addEventListener("change", ({ target }) => overlay.look(target.value));
+welcome(byId("command"));
+copyable({ text: byId("command"), button: byId("copy"), said: byId("copied") });
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address names the page that is shown
+  byId("view").focus();
+});
+addEventListener("hashchange", () => controls && show());
 const sourcesPulse = new Pulse(SOURCES_MS, askSources);
 const histogramPulse = new Pulse(HISTOGRAM_MS, askHistogram);
 const readyPulse = new Pulse(READY_MS, askReady);
-sources.addEventListener("choose", () => {
-  histogram.show(null);
-  sourcesPulse.start();
-  histogramPulse.start();
-});
 for (const pulse of [sourcesPulse, readyPulse, histogramPulse]) pulse.start();

@@ -1,6 +1,8 @@
 // Asking the service: JSON in, JSON out, never longer than a few seconds.
 
 const PATIENCE_MS = 4000;
+const UPLOAD_PATIENCE_MS = 60000;
+const TOKEN = "lumaflow-token";
 
 /** What the service answered when it did not do what was asked; `status` 0 means it did not answer. */
 export class Problem extends Error {
@@ -10,15 +12,36 @@ export class Problem extends Error {
   }
 }
 
+/** The token that goes with every question; kept until the tab is closed. */
+export const token = {
+  get: () => sessionStorage.getItem(TOKEN) ?? "",
+  set: (value) => sessionStorage.setItem(TOKEN, value),
+};
+
 /** The JSON at `path`; a Problem when the service refuses or is not there. */
 export function get(path) {
-  return ask(path, {});
+  return ask(path);
 }
 
-/** Sends `body` as JSON and returns the answer. */
-export function patch(path, body) {
-  const headers = { "Content-Type": "application/json" };
-  return ask(path, { method: "PATCH", headers, body: JSON.stringify(body) });
+/** The picture at `path`, decoded. */
+export async function getPicture(path) {
+  return createImageBitmap(await getBlob(path));
+}
+
+/** The bytes at `path`. */
+export async function getBlob(path) {
+  return (await fetched(path)).blob();
+}
+
+/** Sends `body` as JSON with `method` and returns the answer. */
+export function send(method, path, body) {
+  const json = body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  return ask(path, { method, ...json });
+}
+
+/** Uploads `file` as it is and returns the answer. */
+export function upload(path, file) {
+  return ask(path, { method: "POST", headers: { "Content-Type": file.type }, body: file }, UPLOAD_PATIENCE_MS);
 }
 
 /** The address of one source, or of a part of it. */
@@ -26,18 +49,22 @@ export function sourcePath(id, part = "") {
   return `v1/sources/${encodeURIComponent(id)}${part && `/${part}`}`;
 }
 
-async function ask(path, request) {
+async function ask(path, request, patience) {
+  const reply = await fetched(path, request, patience);
+  return parsed(await reply.text().catch(() => ""));
+}
+
+async function fetched(path, request = {}, patience = PATIENCE_MS) {
+  const headers = { ...request.headers, ...(token.get() && { Authorization: `Bearer ${token.get()}` }) };
   let reply;
-  let body;
   try {
-    reply = await fetch(path, { ...request, cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
-    body = await reply.text();
+    reply = await fetch(path, { ...request, headers, cache: "no-store", signal: AbortSignal.timeout(patience) });
   } catch {
     throw new Problem(0, "The service does not answer.");
   }
-  const json = parsed(body);
-  if (!reply.ok) throw new Problem(reply.status, json?.detail ?? `The service answered ${reply.status}.`);
-  return json;
+  if (reply.ok) return reply;
+  const problem = parsed(await reply.text().catch(() => ""));
+  throw new Problem(reply.status, problem?.detail ?? `The service answered ${reply.status}.`);
 }
 
 function parsed(body) {

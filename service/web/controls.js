@@ -1,83 +1,93 @@
-// The options a person may turn: mode, clip limit, tiles. A change goes out at once, one at a time.
+// The options a person may turn. A change goes out at once, one at a time; what is on its way is not overwritten.
 
-import { patch, sourcePath } from "./client.js";
+import { fields } from "./options.js";
 
-const WORDS = {
-  clahe: "Contrast by regions, limited: the best start for most cameras.",
-  clipped: "One curve for the whole frame, its contrast limited.",
-  equalize: "One curve for the whole frame, at full strength.",
-  stretch: "Levels spread in a straight line between the darkest and the brightest.",
-  identity: "The frame passes unchanged.",
-};
-const SETTLE_MS = 150; // a slider in motion sends its last position, not each one
+const FRONT = ["mode", "clip_limit", "tiles", "color"];
 
 export class Controls {
+  #fields;
   #form;
   #note;
-  #id = null;
-  #timer = 0;
+  #send;
+  #defaults;
+  #subject = null;
   #sending = false;
   #touched = new Set();
 
-  /** Works on `form`; what came of a change is written into `note`. */
-  constructor({ form, note }) {
-    this.#form = form;
-    this.#note = note;
-    form.addEventListener("input", (event) => this.#changed(event.target));
+  /**
+   * Builds the options of `about` into `form`: the first ones, and unless `few` the others to unfold.
+   * `send(changes)` is called with each change; why it failed is written into `note`.
+   */
+  constructor({ form, note, about, few = false, send }) {
+    [this.#form, this.#note, this.#send, this.#defaults] = [form, note, send, about.options];
+    const names = Object.keys(about.options_schema.properties);
+    const shown = few ? FRONT : [...FRONT, ...names.filter((name) => !FRONT.includes(name))];
+    this.#fields = fields(about.options_schema, shown);
+    const [front, rest] = [[], []];
+    for (const [name, { element }] of this.#fields) (FRONT.includes(name) ? front : rest).push(element);
+    form.prepend(...front);
+    form.querySelector(".more")?.append(...rest);
+    for (const [name, { element }] of this.#fields) element.addEventListener("input", () => this.#changed(name));
     form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("reset", (event) => this.#reset(event));
   }
 
-  /** Shows the options of `source`, unless a change of the reader's is on its way. */
-  show(source) {
-    if (source.id !== this.#id) this.#forget();
-    this.#id = source.id;
-    if (this.#timer || this.#sending) return;
-    const { mode, clip_limit: clipLimit, tiles } = source.options;
-    const { elements } = this.#form;
-    elements.mode.value = mode;
-    elements.clip_limit.value = String(clipLimit);
-    elements.tiles.value = tiles;
-    if (elements.tiles.value !== tiles) elements.tiles.add(new Option(tiles.replace("x", " × "), tiles, true, true));
-    this.#dress(clipLimit);
+  /** What the form says. */
+  get options() {
+    return Object.fromEntries([...this.#fields].map(([name, { read }]) => [name, read()]));
   }
 
-  #forget() {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
-    this.#touched.clear();
-    this.#note.textContent = "";
+  /** Shows the options of `subject`, unless a change of the reader's is on its way. */
+  show(subject, options, geometry) {
+    if (subject !== this.#subject) this.#note.textContent = "";
+    this.#subject = subject;
+    if (this.#sending || this.#touched.size) return;
+    for (const [name, { write }] of this.#fields) if (!same(this.#fields.get(name).read(), options[name])) write(options[name], geometry);
+    this.#fields.get("region")?.write(options.region, geometry);
+    this.#dress();
   }
 
-  #changed(element) {
-    this.#touched.add(element.name);
-    this.#dress(Number(this.#form.elements.clip_limit.value));
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#send(), SETTLE_MS);
-  }
-
-  #dress(clipLimit) {
-    const { elements } = this.#form;
-    const mode = elements.mode.value;
-    elements.clip_limit.disabled = mode !== "clahe" && mode !== "clipped";
-    elements.tiles.disabled = mode !== "clahe";
-    this.#form.querySelector("output").textContent = clipLimit.toFixed(1);
-    this.#form.querySelector("#mode-words").textContent = WORDS[mode] ?? "";
-  }
-
-  async #send() {
-    const { mode, clip_limit: clipLimit, tiles } = this.#form.elements;
-    const all = { mode: mode.value, clip_limit: Number(clipLimit.value), tiles: tiles.value };
-    const options = Object.fromEntries([...this.#touched].map((name) => [name, all[name]]));
-    this.#touched.clear();
-    this.#timer = 0;
-    this.#sending = true;
-    try {
-      await patch(sourcePath(this.#id), { options });
-      this.#note.textContent = "";
-    } catch (problem) {
-      this.#note.textContent = `Not changed: ${problem.message}`;
-    } finally {
-      this.#sending = false;
+  #dress() {
+    const options = this.options;
+    for (const { element, when } of this.#fields.values()) {
+      for (const input of element.querySelectorAll("input, select")) input.disabled = !when(options);
     }
   }
+
+  #reset(event) {
+    event.preventDefault();
+    for (const [name, { write }] of this.#fields) {
+      write(this.#defaults[name]);
+      this.#touched.add(name);
+    }
+    this.#dress();
+    this.#pump();
+  }
+
+  #changed(name) {
+    this.#touched.add(name);
+    this.#dress();
+    this.#pump();
+  }
+
+  async #pump() {
+    if (this.#sending) return;
+    this.#sending = true;
+    while (this.#touched.size) {
+      const changes = Object.fromEntries([...this.#touched].map((name) => [name, this.#fields.get(name).read()]));
+      this.#touched.clear();
+      try {
+        await this.#send(changes);
+        this.#note.textContent = "";
+      } catch (problem) {
+        if (problem.status === undefined) throw problem;
+        this.#note.textContent = `Not changed: ${problem.message}`;
+      }
+    }
+    this.#sending = false;
+  }
+}
+
+function same(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -17,16 +17,14 @@ export function size(geometry) {
   return geometry ? `${geometry.width} × ${geometry.height}` : "no frame yet";
 }
 
+/** Bytes in units of 2^20. */
+export function mebibytes(bytes) {
+  return `${whole.format(Math.round((bytes / 2 ** 20) * 10) / 10)} MiB`;
+}
+
 /** Frames a second, with one digit. */
 export function rate(source) {
   return source.frames_per_second.toFixed(1);
-}
-
-/** How long ago, in the largest unit that fits. */
-export function ago(seconds) {
-  if (seconds < 90) return `${Math.round(seconds)} s ago`;
-  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
-  return `${Math.round(seconds / 3600)} h ago`;
 }
 
 /** Writes the figures of `source`. */
@@ -36,13 +34,17 @@ export function showFigures(source) {
   byId("rate").textContent = rate(source);
   byId("frame-time").textContent = seconds ? milliseconds(steady.read("frame", seconds)) : "–";
   byId("lut").textContent = source.lut ?? "–";
-  byId("lut-age").textContent = age(source);
-  byId("queue").textContent = whole.format(source.queue_depth ?? 0);
+  byId("lut-age").textContent = lutAge(source);
   byId("frames").textContent = whole.format(source.frames);
-  byId("device").textContent = source.device ?? "–";
+  byId("device").textContent = source.device || "–";
 }
 
-function age({ lut, lut_age: frames }) {
+/** Writes how old the picture on the page is; null when that is not known. */
+export function showAge(seconds) {
+  byId("age").textContent = seconds === null ? "–" : Math.round(steady.read("age", seconds * 1000));
+}
+
+function lutAge({ lut, lut_age: frames }) {
   if (lut !== "previous" || !frames) return "";
   return frames === 1 ? "1 frame old" : `${whole.format(frames)} frames old`;
 }

@@ -1,55 +1,59 @@
-// Where the time of a frame goes: one bar, one part a stage, with milliseconds.
+// Where the time of a frame goes: one bar of medians, and the median and the 99th percentile of each stage.
 
 import { milliseconds } from "./figures.js";
-import { Steady } from "./steady.js";
 
 export class Stages {
   #bar;
-  #list;
+  #rows;
   #sum;
-  #steady = new Steady();
   #laid = "";
 
-  /** Draws into `bar` and `list` (a <dl>); the total goes into `sum`. */
-  constructor({ bar, list, sum }) {
+  /** Draws into `bar` and `rows` (a <tbody>); the total goes into `sum`. */
+  constructor({ bar, rows, sum }) {
     this.#bar = bar;
-    this.#list = list;
+    this.#rows = rows;
     this.#sum = sum;
   }
 
-  /** Shows `stage_seconds` of `source`, in the order in which a frame passes the stages. */
+  /** Shows `stage_latency` of `source`, in the order in which a frame passes the stages. */
   show(source) {
-    const stages = Object.entries(source.stage_seconds ?? {});
-    this.#steady.about(source.id);
+    const stages = Object.entries(source.stage_latency);
     this.#lay(stages.map(([name]) => name));
-    let total = 0;
-    for (const [name, latest] of stages) {
-      const seconds = this.#steady.read(name, latest);
-      total += seconds;
-      this.#draw(name, seconds);
-    }
-    this.#sum.textContent = stages.length ? `${milliseconds(total)} ms in all` : "no frame yet";
+    const longest = Math.max(...stages.map(([, { p99 }]) => p99), 1e-9);
+    for (const [name, took] of stages) this.#draw(name, took, longest);
+    const total = stages.reduce((sum, [, { p50 }]) => sum + p50, 0);
+    this.#sum.textContent = stages.length ? `last minute · ${milliseconds(total)} ms in all` : "no frame in the last minute";
   }
 
   #lay(names) {
     if (names.join() === this.#laid) return;
     this.#laid = names.join();
     this.#bar.replaceChildren(...names.map((name) => part("span", name)));
-    this.#list.replaceChildren(...names.map(row));
+    this.#rows.replaceChildren(...names.map(row));
   }
 
-  #draw(name, seconds) {
-    this.#bar.querySelector(`[data-stage="${name}"]`).style.flexGrow = String(seconds * 1e6);
-    this.#list.querySelector(`[data-stage="${name}"] dd`).textContent = `${milliseconds(seconds)} ms`;
+  #draw(name, { p50, p99 }, longest) {
+    this.#bar.querySelector(`[data-stage="${name}"]`).style.flexGrow = String(p50 * 1e6);
+    const [, reach, median, most] = this.#rows.querySelector(`[data-stage="${name}"]`).children;
+    reach.style.setProperty("--p50", p50 / longest);
+    reach.style.setProperty("--p99", p99 / longest);
+    median.textContent = milliseconds(p50);
+    most.textContent = milliseconds(p99);
   }
 }
 
 function row(name) {
-  const pair = part("div", name);
-  const term = document.createElement("dt");
-  term.textContent = name;
-  pair.append(term, document.createElement("dd"));
-  return pair;
+  const line = part("tr", name);
+  const title = document.createElement("th");
+  title.scope = "row";
+  title.textContent = name;
+  const cells = ["reach", "", ""].map((kind) => {
+    const cell = document.createElement("td");
+    cell.className = kind;
+    return cell;
+  });
+  line.append(title, ...cells);
+  return line;
 }
 
 function part(tag, name) {

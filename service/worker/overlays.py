@@ -40,10 +40,12 @@ def lbp_png(cells: NDArray[Any]) -> bytes:
 def hog_png(hog: NDArray[Any]) -> bytes:
     """Strokes along the edges of each place, (H, W, 9) or (H, W, 36) votes: BGRA, clear where there are none.
 
-    Neighbouring places share a glyph when there are more than MOST_GLYPHS along a side.
+    What all directions have in common is noise and left out. Neighbouring places share a glyph when there
+    are more than MOST_GLYPHS along a side.
     """
     votes = _gathered(hog.reshape(*hog.shape[:2], -1, DIRECTIONS).sum(axis=2, dtype=np.float32))
-    strength = votes / max(float(np.percentile(votes, 99.5)), 1e-6)
+    votes -= votes.mean(axis=2, keepdims=True)
+    strength = votes / max(float(np.percentile(votes, 99)), 1e-6)
     drawn = np.einsum("yxd,dij->yixj", strength.clip(0, 1), _strokes()).clip(0, 1)
     rows, columns = votes.shape[:2]
     sheet = np.empty((rows * GLYPH_PX, columns * GLYPH_PX, 4), np.uint8)

@@ -1,0 +1,93 @@
+// Live pictures of a source, raw above enhanced in one: over a WebSocket, or as MJPEG where there is none.
+
+import { sourcePath, token } from "./client.js";
+
+const HEAD_BYTES = 8;
+const WAITS_MS = [200, 400, 1000, 2000, 4000];
+const MOST_FAILURES = 3; // connections in a row that never opened; then the network does not let them through
+const MOTION_MS = 66;
+const TOO_MANY = 4429;
+
+export class Live {
+  #onPicture;
+  #onTrouble;
+  #id = null;
+  #close = () => {};
+  #failures = 0;
+  #waits = 0;
+  #timer = 0;
+
+  /** Gives every picture to `onPicture(bitmap, ageSeconds or null)`, and words to `onTrouble`. */
+  constructor({ onPicture, onTrouble }) {
+    this.#onPicture = onPicture;
+    this.#onTrouble = onTrouble;
+    document.addEventListener("visibilitychange", () => this.connect());
+  }
+
+  /** Watches source `id`, or nothing for null. */
+  watch(id) {
+    if (id === this.#id) return;
+    this.#id = id;
+    this.connect();
+  }
+
+  /** Connects anew; leaves while nobody looks. */
+  connect() {
+    clearTimeout(this.#timer);
+    this.#close();
+    this.#close = () => {};
+    if (this.#id === null || document.hidden) return;
+    this.#close = this.#failures < MOST_FAILURES ? this.#openSocket() : this.#openMotion();
+  }
+
+  #openSocket() {
+    const address = new URL(`${sourcePath(this.#id, "live")}?view=both`, document.baseURI);
+    address.protocol = address.protocol.replace("http", "ws");
+    const given = token.get();
+    const socket = new WebSocket(address, ["lumaflow", ...(given ? [`bearer.${given}`] : [])]);
+    socket.binaryType = "arraybuffer";
+    let [opened, newest, over] = [false, -1, false];
+    socket.onopen = () => ([opened, this.#failures] = [true, 0]);
+    socket.onmessage = async ({ data }) => {
+      const received = performance.now();
+      const head = new DataView(data, 0, HEAD_BYTES);
+      const number = head.getUint32(0, true);
+      const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, HEAD_BYTES)], { type: "image/jpeg" }));
+      if (over || number < newest) return bitmap.close(); // two are decoded at once and may overtake
+      newest = number;
+      this.#waits = 0;
+      this.#onTrouble("");
+      this.#onPicture(bitmap, head.getFloat32(4, true) + (performance.now() - received) / 1000);
+      socket.send(""); // ready for one more
+    };
+    socket.onclose = ({ code, reason }) => {
+      if (over) return;
+      if (!opened) this.#failures += 1;
+      if (code === TOO_MANY) this.#onTrouble(reason);
+      this.#again();
+    };
+    return () => {
+      over = true;
+      socket.close();
+    };
+  }
+
+  #openMotion() {
+    const image = new Image();
+    image.src = `${sourcePath(this.#id, "live.mjpg")}?view=both&n=${Date.now()}`;
+    image.onerror = () => this.#again();
+    const timer = setInterval(async () => {
+      if (image.naturalWidth) this.#onPicture(await createImageBitmap(image), null);
+    }, MOTION_MS);
+    return () => {
+      clearInterval(timer);
+      image.onerror = null;
+      image.removeAttribute("src");
+    };
+  }
+
+  #again() {
+    this.#timer = setTimeout(() => this.connect(), WAITS_MS[Math.min(this.#waits, WAITS_MS.length - 1)]);
+    this.#waits += 1;
+  }
+}

@@ -1,0 +1,75 @@
+"""A real Chromium, and sources for it to look at."""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Browser, sync_playwright
+
+from service.codec import encode_jpeg
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+needs_chromium = pytest.mark.skipif(
+    not os.access(CHROMIUM, os.X_OK), reason="chromium is missing; type: sudo apt-get install chromium"
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium without a window."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def scene(number: int, width: int = 320, height: int = 180) -> NDArray[np.uint8]:
+    """(H, W, 3) BGR: a dim wall with a lighter square that wanders."""
+    picture = np.empty((height, width, 3), np.uint8)
+    picture[:] = np.linspace(4, 60, width).astype(np.uint8)[None, :, None]
+    picture[::8] += 6
+    left = number * 5 % (width - 40)
+    picture[height // 3 : height // 3 + 40, left : left + 40] = (50, 90, 110)
+    return picture
+
+
+class Film:
+    """A client that sends frame after frame of `scene` to a source until it is stopped."""
+
+    def __init__(self, address: str, source: str, frames_per_second: float = 15.0, **size: int) -> None:
+        self._client = httpx.Client(base_url=address, timeout=30)
+        self._path = f"/v1/sources/{source}/frames"
+        self._pause = 1 / frames_per_second
+        self._pictures = [encode_jpeg(scene(number, **size)) for number in range(32)]
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        number = 0
+        headers = {"Content-Type": "image/jpeg", "Accept": "application/json"}
+        while not self._stop.wait(self._pause):
+            self._client.post(self._path, content=self._pictures[number % 32], headers=headers)
+            number += 1
+
+    def stop(self) -> None:
+        """Send no more."""
+        self._stop.set()
+        self._thread.join()
+        self._client.close()
+
+
+@contextmanager
+def filmed(address: str, source: str, **how: float) -> Iterator[Film]:
+    """A source that is sent frames meanwhile."""
+    film = Film(address, source, **how)  # type: ignore[arg-type]
+    try:
+        yield film
+    finally:
+        film.stop()

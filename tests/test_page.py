@@ -1,0 +1,416 @@
+"""The page in a real Chromium: what a person sees, does, and is told."""
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import cv2
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser import chromium, filmed, needs_chromium, scene
+from conftest import RunningService
+from playwright.sync_api import Browser, Page, Route, expect
+
+from service.options import SourceOptions
+
+pytestmark = needs_chromium
+SLOW_MS = 20_000
+"""What a person would see at once may take so long on a busy machine."""
+SOURCE = "yard"
+expect.set_options(timeout=SLOW_MS)
+
+# The mean of the columns from..to (shares of the width) of a canvas, 0..255.
+MEAN = """([selector, from, to]) => {
+  const canvas = document.querySelector(selector);
+  const left = Math.round(canvas.width * from), width = Math.max(1, Math.round(canvas.width * (to - from)));
+  const { data } = canvas.getContext("2d").getImageData(left, 0, width, canvas.height);
+  let sum = 0;
+  for (let i = 0; i < data.length; i += 4) sum += data[i] + data[i + 1] + data[i + 2];
+  return sum / data.length * 4 / 3;
+}"""
+# The milliseconds until the right half of the picture is as dark as the left at the divider, from a click on.
+UNTIL_PLAIN = """(button) => new Promise((done) => {
+  const canvas = document.querySelector("#stage canvas");
+  const mean = (left) => {
+    const { data } = canvas.getContext("2d").getImageData(left, 0, 8, canvas.height);
+    return data.reduce((sum, value) => sum + value, 0) / data.length;
+  };
+  const start = performance.now();
+  document.querySelector(button).click();
+  const look = () => {
+    const middle = canvas.width / 2;
+    if (Math.abs(mean(middle - 12) - mean(middle + 4)) < 4) done(performance.now() - start);
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def shown(open_service: Callable[..., RunningService]) -> Iterator[RunningService]:
+    """A service with a source that moves."""
+    service = open_service()
+    service.wait_ready()
+    with filmed(str(service.client.base_url), SOURCE):
+        yield service
+
+
+@pytest.fixture
+def address(shown: RunningService) -> str:
+    return str(shown.client.base_url).rstrip("/")
+
+
+@pytest.fixture
+def quiet() -> list[str]:
+    """What a browser may complain of in this test: patterns of console messages."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, address: str, quiet: list[str]) -> Iterator[Page]:
+    """A page that complains of nothing and asks nobody else."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(SLOW_MS)
+    complaints: list[str] = []
+    hosts: set[str] = set()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    page.on("websocket", lambda socket: hosts.add(urlsplit(socket.url).netloc))
+    yield page
+    page.close()
+    assert [text for text in complaints if not any(re.search(one, text) for one in quiet)] == []
+    assert hosts - {urlsplit(address).netloc, ""} == set()  # blob: addresses have no host
+
+
+def open_source(page: Page, address: str, source: str = SOURCE) -> None:
+    """Open a source and wait for its picture."""
+    page.goto(f"{address}/#source={source}")
+    expect(page.locator("#stage")).not_to_have_class(re.compile("blank"))
+
+
+def mean(page: Page, left: float, right: float, canvas: str = "#stage canvas") -> float:
+    """Mean level of a part of a canvas."""
+    level: float = page.evaluate(MEAN, [canvas, left, right])
+    return level
+
+
+def until(true: Callable[[], bool], seconds: float = SLOW_MS / 1000) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.05)
+
+
+def test_enhanced_frames_move_and_are_brighter_than_raw_ones(page: Page, address: str) -> None:
+    open_source(page, address)
+    pictures = set()
+    until(lambda: len(pictures.add(round(mean(page, 0.5, 0.75), 2)) or pictures) > 3)
+    page.locator("#stage input").fill("100")
+    until(lambda: mean(page, 0, 1) < 45)
+    page.locator("#stage input").fill("0")
+    until(lambda: mean(page, 0, 1) > 60)
+
+
+def test_the_divider_follows_the_mouse_and_the_keys(page: Page, address: str) -> None:
+    open_source(page, address)
+    slider = page.get_by_role("slider", name="Divider between raw and enhanced")
+    box = page.locator("#stage").bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.8, middle, steps=5)
+    page.mouse.up()
+    assert abs(float(slider.input_value()) - 80) < 1
+    until(lambda: mean(page, 0.55, 0.78) < 55)
+    slider.focus()
+    for key in ("ArrowLeft", "ArrowLeft", "PageDown"):
+        slider.press(key)
+    assert abs(float(slider.input_value()) - 66) < 1
+    slider.press("Home")
+    assert slider.input_value() == "0"
+    assert slider.get_attribute("aria-valuetext") == "0 % raw"
+
+
+def test_an_option_is_seen_soon_after_it_is_changed(
+    page: Page, address: str, shown: RunningService, record_property: Callable[[str, object], None]
+) -> None:
+    open_source(page, address)
+    until(lambda: mean(page, 0.51, 0.54) - mean(page, 0.46, 0.49) > 8)
+    took_ms = page.evaluate(UNTIL_PLAIN, 'input[value="identity"]')
+    record_property("option_visible_ms", round(took_ms))
+    print(f"an option was seen after {took_ms:.0f} ms")
+    assert took_ms < 5000
+    page.get_by_text("Reset all").click()
+    until(lambda: shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]["mode"] == "clahe")
+
+
+def test_every_option_of_the_api_can_be_turned(page: Page, address: str) -> None:
+    open_source(page, address)
+    page.get_by_text("More options").click()
+    names = page.eval_on_selector_all(
+        "#controls input, #controls select", "all => all.map((one) => one.dataset.option ?? one.name)"
+    )
+    assert set(SourceOptions.model_fields) <= set(names)
+
+
+def test_a_region_and_a_feature_are_sent_as_they_are_set(
+    page: Page, address: str, shown: RunningService
+) -> None:
+    open_source(page, address)
+    page.get_by_text("More options").click()
+    page.get_by_label("Map by a region").check()
+    page.get_by_label("X", exact=True).fill("16")
+
+    def options() -> dict[str, object]:
+        found: dict[str, object] = shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]
+        return found
+
+    wanted = {"x": 16, "y": 45, "width": 160, "height": 90, "everywhere": True}
+    until(lambda: options()["region"] == wanted)
+    page.get_by_label("Heat map", exact=True).last.check()
+    until(lambda: options()["features"] == ["heatmap"])
+    page.get_by_text("Reset all").click()
+    until(lambda: options() == SourceOptions().model_dump(mode="json"))
+
+
+@pytest.mark.parametrize("feature", ["heatmap", "hog", "lbp"])
+def test_a_feature_is_laid_over_the_enhanced_half_alone(
+    page: Page, address: str, shown: RunningService, feature: str
+) -> None:
+    open_source(page, address)
+    page.locator("#stage input").fill("50")
+    before = mean(page, 0, 0.45), mean(page, 0.75, 1)
+    page.locator(f'#overlays input[value="{feature}"]').check(force=True)
+    until(lambda: abs(mean(page, 0.75, 1) - before[1]) > 4)
+    assert abs(mean(page, 0, 0.45) - before[0]) < 4
+    expect(page.locator("#legend")).not_to_be_empty()
+    page.locator('#overlays input[value=""]').check(force=True)
+    until(lambda: shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]["features"] == [])
+
+
+def test_stage_times_and_the_histogram_are_shown(page: Page, address: str) -> None:
+    open_source(page, address)
+    rows = page.locator("#stage-rows tr")
+    expect(rows).to_have_count(5)
+    p50, p99 = (float(rows.nth(1).locator("td").nth(column).inner_text()) for column in (1, 2))
+    assert 0 < p50 <= p99
+    expect(page.locator("#histogram")).to_have_attribute("aria-label", re.compile(r"mean \d+ raw, \d+"))
+    expect(page.locator("#age")).to_have_text(re.compile(r"^\d+$"))
+
+
+def test_the_wall_shows_every_source_and_leads_to_it(page: Page, address: str, shown: RunningService) -> None:
+    shown.client.put("/v1/sources/empty-one", json={})
+    page.goto(f"{address}/#wall")
+    tile = page.locator(".tile", has_text=SOURCE)
+    expect(tile).to_contain_text("Live")
+    expect(tile).to_contain_text(re.compile(r"320 × 180 · [\d.]+ fps · \d+ m?s old"))
+    until(lambda: mean(page, 0, 1, f'.tile[href="#source={SOURCE}"] canvas') > 20)
+    expect(page.locator(".tile", has_text="empty-one")).to_contain_text("No frame yet")
+    tile.click()
+    expect(page.locator("#source-name")).to_have_text(SOURCE)
+    shown.client.delete("/v1/sources/empty-one")
+
+
+def test_a_source_that_stops_and_comes_back_is_shown_so(page: Page, address: str) -> None:
+    with filmed(address, "stops"):
+        open_source(page, address, "stops")
+        expect(page.locator("#source-words")).to_have_text("Live")
+    expect(page.locator("#source-words")).to_have_text(re.compile(r"Idle, last frame \d+ s ago"))
+    with filmed(address, "stops"):
+        expect(page.locator("#source-words")).to_have_text("Live")
+
+
+def test_a_worker_that_dies_is_told_and_pictures_come_back(
+    page: Page, address: str, shown: RunningService, quiet: list[str]
+) -> None:
+    quiet.append("503")
+    open_source(page, address)
+    os.kill(shown.worker, signal.SIGKILL)
+    expect(page.locator("#notice")).to_contain_text("The worker is starting again")
+    expect(page.locator("#notice")).to_be_hidden()
+    pictures = set()
+    until(lambda: len(pictures.add(round(mean(page, 0.5, 1), 2)) or pictures) > 2)
+
+
+def test_a_camera_is_added_shown_down_paused_and_removed(page: Page, address: str) -> None:
+    page.goto(f"{address}/#wall")
+    page.get_by_role("button", name="Add a camera").click()
+    page.get_by_label("Name").fill("gate")
+    page.get_by_label("Address").fill("rtsp://someone:secret@192.0.2.1:9/nothing")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#source-name")).to_have_text("gate")
+    expect(page.locator("#camera-url")).to_contain_text("192.0.2.1")
+    expect(page.locator("#source-words")).to_have_text(re.compile("Connecting|Down since it was added"))
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#source-words")).to_have_text("Paused")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#source-words")).not_to_have_text("Paused")
+    assert "secret" not in page.content()
+    page.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(page.locator("#wall-page")).to_be_visible()
+    expect(page.locator(".tile", has_text="gate")).to_have_count(0)
+
+
+def test_a_camera_with_an_address_that_is_not_allowed_is_refused_in_words(
+    page: Page, address: str, quiet: list[str]
+) -> None:
+    quiet.append("422")
+    page.goto(f"{address}/#wall")
+    page.get_by_role("button", name="Add a camera").click()
+    page.get_by_label("Name").fill("inside")
+    page.get_by_label("Address").fill("ftp://192.0.2.1/x")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#add-note")).to_contain_text("ftp")
+
+
+def test_what_a_camera_says_of_itself_is_shown_as_text(page: Page, address: str) -> None:
+    markup = "<img src=x onerror=alert(1)><b>bold</b>"
+
+    def answer(route: Route) -> None:
+        body = route.fetch().json()
+        body["sources"][0]["device"] = markup
+        body["sources"][0]["camera"] = {
+            "state": "waiting", "cause": "refused", "why": markup, "url": markup, "captured_at": 1.0,
+        }  # fmt: skip
+        route.fulfill(json=body)
+
+    page.route("**/v1/sources", answer)
+    page.goto(f"{address}/#source={SOURCE}")
+    expect(page.locator("#source-trouble")).to_contain_text(markup)
+    expect(page.locator("#source-words")).to_contain_text("Down since 1 Jan")
+    expect(page.locator("#camera-url")).to_have_text(markup)
+    expect(page.locator("#device")).to_have_text(markup)
+    assert page.locator("main b:has-text('bold') b, main img[src=x]").count() == 0
+
+
+def test_an_image_with_markup_in_its_name_is_refused_as_text(page: Page, address: str) -> None:
+    page.goto(f"{address}/#try")
+    name = "<i>x<i>.txt"
+    page.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": b"hello"})
+    expect(page.locator("#trial-says")).to_have_text(re.compile(re.escape(f"{name} is text/plain. Choose")))
+
+
+def photograph() -> bytes:
+    """A PNG."""
+    return cv2.imencode(".png", scene(3))[1].tobytes()
+
+
+def test_an_image_is_tried_shown_before_and_after_and_its_link_holds(
+    page: Page, address: str, browser: Browser
+) -> None:
+    page.goto(f"{address}/#try")
+    page.set_input_files("#file", {"name": "dark.png", "mimeType": "image/png", "buffer": photograph()})
+    expect(page.locator("#trial-facts")).to_contain_text("320 × 180 · enhanced in")
+    canvas = "#trial-stage canvas"
+    until(lambda: mean(page, 0.55, 1, canvas) > 60 > mean(page, 0, 0.45, canvas))
+    link = page.locator("#trial-link").inner_text()
+    assert re.fullmatch(rf"{re.escape(address)}/#trial=[\w-]{{22}}", link)
+    other = browser.new_page()
+    other.goto(link)
+    until(lambda: mean(other, 0.55, 1, canvas) > 60 > mean(other, 0, 0.45, canvas))
+    other.close()
+    page.locator('#trial-controls input[value="identity"]').check(force=True)
+    until(lambda: mean(page, 0.55, 1, canvas) < 60)
+    expect(page.locator("#trial-link")).not_to_have_text(link)
+
+
+def test_a_result_that_is_not_kept_any_more_is_told(page: Page, address: str, quiet: list[str]) -> None:
+    quiet.append("404")
+    page.goto(f"{address}/#trial=AAAAAAAAAAAAAAAAAAAAAA")
+    expect(page.locator("#trial-says")).to_contain_text("not kept any more")
+
+
+def test_a_file_over_the_limit_is_refused_before_a_byte_is_sent(
+    page: Page, address: str, tmp_path: Path
+) -> None:
+    huge = tmp_path / "huge.jpg"
+    with huge.open("wb") as file:
+        file.truncate(300 << 20)
+    posts: list[str] = []
+    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
+    page.goto(f"{address}/#try")
+    page.set_input_files("#file", huge)
+    expect(page.locator("#trial-says")).to_contain_text("huge.jpg has 300 MiB. At most 64 MiB are taken")
+    assert posts == []
+
+
+def test_a_file_that_is_dropped_anywhere_is_tried(page: Page, address: str) -> None:
+    open_source(page, address)
+    data = page.evaluate_handle(
+        """(bytes) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(bytes)], "dropped.png", { type: "image/png" }));
+          return data;
+        }""",
+        list(photograph()),
+    )
+    page.dispatch_event("body", "dragover", {"dataTransfer": data})
+    assert "dropping" in (page.locator("body").get_attribute("class") or "")
+    page.dispatch_event("body", "drop", {"dataTransfer": data})
+    expect(page.locator("#trial-facts")).to_contain_text("320 × 180")
+
+
+def test_a_wrong_token_is_told_and_the_right_one_opens(page: Page, address: str, quiet: list[str]) -> None:
+    quiet.append("401")
+
+    def guard(route: Route) -> None:
+        if route.request.headers.get("authorization") == "Bearer right":
+            return route.continue_()
+        return route.fulfill(status=401, json={"detail": "a token is needed"})
+
+    page.route("**/v1/**", guard)
+    page.goto(f"{address}/#source={SOURCE}")
+    expect(page.locator("#notice")).to_have_text("This service wants a token.")
+    for token, words in (("wrong", "That token is wrong. Give another one."), ("right", "")):
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Use it").click()
+        expect(page.locator("#notice")).to_have_text(words)
+    expect(page.locator("#source-words")).to_have_text("Live")
+
+
+def test_without_websockets_pictures_come_as_mjpeg(page: Page, address: str) -> None:
+    page.add_init_script(
+        "WebSocket = class { constructor() { setTimeout(() => this.onclose({ code: 1006 })); } }"
+    )
+    open_source(page, address)
+    pictures = set()
+    until(lambda: len(pictures.add(round(mean(page, 0.5, 1), 2)) or pictures) > 2)
+    assert page.locator("#age").inner_text() == "–"
+
+
+VIEWS = ["#wall", f"#source={SOURCE}", "#try"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(page: Page, address: str, view: str) -> None:
+    page.goto(f"{address}/{view}")
+    if "source" in view:
+        expect(page.locator("#stage")).not_to_have_class(re.compile("blank"))
+        page.get_by_text("More options").click()
+    else:
+        expect(page.locator("main h2:visible").first).to_be_visible()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("width", [360, 3840])
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_wider_than_the_window(page: Page, address: str, view: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{address}/{view}")
+    expect(page.locator("main h2:visible").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
