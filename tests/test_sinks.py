@@ -384,6 +384,15 @@ def test_a_full_disk_stops_a_recording_which_goes_on_when_there_is_room(tmp_path
             outlet.offer(show(n, size=(320, 240), pixels=noise[n]))
         wait_until(lambda: outlet.state == "waiting")
         assert outlet.text == "it cannot be written: No space left on device"
+        with suppress(OSError):
+            (disk / "more").write_bytes(bytes(1 << 20))
+        outlet.state = "full"
+        for n in range(40, 400):
+            outlet.offer(show(n))
+            time.sleep(0.02)
+            if outlet.state == "waiting":
+                break
+        assert outlet.state == "waiting"
         (disk / "ballast").unlink()
         for n in range(100, 1000):
             outlet.offer(show(n))
@@ -394,6 +403,7 @@ def test_a_full_disk_stops_a_recording_which_goes_on_when_there_is_room(tmp_path
         outlet.finish()
         outlet.join(5)
         assert not [path for path in open_paths() if path.startswith(str(disk))]
+        assert all(path.stat().st_size for path in (disk / "r").iterdir())
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
 
