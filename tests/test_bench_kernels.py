@@ -13,6 +13,7 @@ from pipeline.frame import Geometry, PixelFormat
 from pipeline.options import Options
 from service.bench.figure import Figure, Limit, Missing
 from service.bench.kernels import Chain, chain_figures
+from service.bench.peers import measure_peers
 from service.bench.plot import draw
 from service.bench.report import Report
 from service.bench.scene import Scene, frames
@@ -95,7 +96,9 @@ def test_a_plot_without_matplotlib_says_which_extra_brings_it(
         draw(Report("a title", {}, (Figure("a", "b", "s", 1.0),)), tmp_path / "plot.png")
 
 
-@pytest.mark.parametrize("arguments", [["kernels"], ["kernels", "--device", "cpu"]])
+@pytest.mark.parametrize(
+    "arguments", [["kernels"], ["kernels", "--device", "cpu"], ["seeds"], ["peers", "--device", "cuda"]]
+)
 def test_without_a_gpu_it_says_so_in_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,3 +107,9 @@ def test_without_a_gpu_it_says_so_in_one_line(
     said = capsys.readouterr().err
     assert said.startswith("lumaflow: ")
     assert said.count("\n") == 1
+
+
+def test_peers_on_the_cpu_are_opencv_with_one_and_with_all_threads() -> None:
+    names = [figure.name for figure in measure_peers("cpu", [(64, 48)])]
+    assert "equalize: cv2, 1 threads, photograph" in names
+    assert len(names) == 2 * 4 * 2

@@ -126,11 +126,11 @@ def captured(stream: Any) -> Iterator[Graph]:
         graph.captured = stream.end_capture()
 
 
-def replay(graph: Graph, stream: Any, steps: int) -> list[float]:
+def replay(graph: Graph, stream: Any, steps: int, repeats: int = REPLAYS) -> list[float]:
     """Seconds of each of the `steps` in `graph`, once for every replay."""
-    for _ in range(WARM_UP_REPLAYS):
+    for _ in range(min(WARM_UP_REPLAYS, repeats)):
         graph.captured.launch(stream)
-    return timed(lambda: graph.captured.launch(stream), stream, steps)
+    return timed(lambda: graph.captured.launch(stream), stream, steps, repeats)
 
 
 def timed(enqueue: Callable[[], object], stream: Any, steps: int = 1, repeats: int = REPLAYS) -> list[float]:

@@ -16,11 +16,14 @@ from service.bench.figure import Entry
 from service.bench.host import describe_host
 from service.bench.kernels import SIZES, measure_kernels
 from service.bench.lanes import LANES, measure_crowd, measure_flatness, measure_lots
+from service.bench.peers import SIZES as PEER_SIZES
+from service.bench.peers import measure_peers
 from service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
 from service.bench.plot import draw
 from service.bench.report import Report
 from service.bench.scene import Pixels, Scene, frame_of, picture, read_picture
 from service.bench.scene import frames as made_frames
+from service.bench.seeds import measure_seeds
 from service.bench.service import QUALITY, measure_service
 
 app = typer.Typer(
@@ -85,6 +88,20 @@ def bench_kernels(device: Device = "cuda", size: Sizes = None, json: Json = None
     chosen = choose_device(device).device
     sizes = [_size(text) for text in size] if size else SIZES
     _report("lumaflow bench kernels", measure_kernels(chosen, sizes), json, plot)
+
+
+@app.command("peers")
+def bench_peers(device: Device = "auto", size: Sizes = None, json: Json = None, plot: Plot = None) -> None:
+    """The same jobs through OpenCV, CV-CUDA, NPP, CuPy, torchvision, Kornia and cuCIM, where present."""
+    chosen = choose_device(device).device
+    sizes = [_size(text) for text in size] if size else PEER_SIZES
+    _report("lumaflow bench peers", measure_peers(chosen, sizes), json, plot)
+
+
+@app.command("seeds")
+def bench_seeds(device: Device = "cuda", json: Json = None, plot: Plot = None) -> None:
+    """The seeds' experiments: histogram, HOG and LBP, equalisation by launch shape, transposition."""
+    _report("lumaflow bench seeds", measure_seeds(choose_device(device).device), json, plot)
 
 
 @app.command("service")

@@ -159,11 +159,11 @@ def measure_flatness(device: str, geometry: Geometry, count: int) -> Iterator[En
     with open_lane(device, geometry, options) as lane:
         fill(lane, frames(Scene.PHOTOGRAPH, geometry, options.slots))
         part = max(count // 10, 1)
-        _run([lane], part)
+        run_in_turn([lane], part)
         before = memory_held(device)
-        first = _run([lane], part)
-        _run([lane], count - 2 * part)
-        last, after = _run([lane], part), memory_held(device)
+        first = run_in_turn([lane], part)
+        run_in_turn([lane], count - 2 * part)
+        last, after = run_in_turn([lane], part), memory_held(device)
     limit = Limit("the first tenth", first, FLAT_GOAL)
     yield Figure(subject, "a frame, first tenth", "s", first)
     yield Figure(subject, "a frame, last tenth", "s", last, limit=limit)
@@ -186,7 +186,7 @@ def measure_crowd(
             opening, held = perf_counter() - began, memory_held(device)
             for lane in opened:
                 fill(lane, pictures)
-            seconds = _run(opened, max(count // number, 1))
+            seconds = run_in_turn(opened, max(count // number, 1))
         yield Figure(subject, f"a frame, {number} lanes", "s", seconds, limit=limit)
         yield Figure(subject, f"to open one of {number}", "s", opening / number)
         memory = (held.device_bytes - before.device_bytes) / number
@@ -194,7 +194,7 @@ def measure_crowd(
         limit = limit or Limit("one lane's", seconds, FLAT_GOAL)
 
 
-def _run(lanes: Sequence[Lane], each: int) -> float:
+def run_in_turn(lanes: Sequence[Lane], each: int) -> float:
     """Seconds a frame, over `each` frames in every lane, in turn and as fast as they go."""
     began = perf_counter()
     for _ in range(each):

@@ -275,7 +275,9 @@ template <class T> T __shfl_up_sync(unsigned, T value, unsigned delta, int line 
 }
 
 inline unsigned atomicAdd(unsigned *at, unsigned value) { return std::exchange(*at, *at + value); }
+inline float atomicAdd(float *at, float value) { return std::exchange(*at, *at + value); }
 inline unsigned atomicInc(unsigned *at, unsigned top) { return std::exchange(*at, *at >= top ? 0 : *at + 1); }
+inline unsigned atomicMax(unsigned *at, unsigned value) { return std::exchange(*at, std::max(*at, value)); }
 template <class T> T __ldcg(const T *at) { return *at; }
 
 inline int min(int a, int b) { return a < b ? a : b; }
