@@ -45,7 +45,7 @@ PICTURES = 4  # different ones sent in turn, so that nothing is constant between
 @app.command("pipeline")
 def bench_pipeline(
     device: Device = "auto",
-    frames: Annotated[int | None, typer.Option(min=1, help="frames a run; else about a second's")] = None,
+    frames: Annotated[int | None, typer.Option(min=1, help="frames a run; else about .4 s of them")] = None,
     size: Annotated[str | None, typer.Option(help="one size, as 1920x1080; else 720p, 1080p and 4K")] = None,
     scene: Picture = Scene.PHOTOGRAPH,
     image: Photograph = None,

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.errors import DeviceError
-from pipeline.frame import Geometry, PixelFormat
+from pipeline.frame import Frame, Geometry, PixelFormat
 from pipeline.options import Equalization, Hog, Lbp, Mode, Options, Orientation
 from service.bench.figure import Entry, Figure, Limit, Missing
 from service.bench.scene import Scene, frames
@@ -45,7 +46,6 @@ CHAINS = (
     Chain("equalize", PixelFormat.GRAY8, Options(Equalization(Mode.EQUALIZE)), {SQUARE: 15e-6}),
     Chain("CLAHE", PixelFormat.GRAY8, Options(), {ULTRA_HD: 16e-6, SQUARE: 30e-6}),
     Chain("CLAHE, HOG, LBP", PixelFormat.GRAY8, Options(hog=Hog(), lbp=Lbp()), {FULL_HD: 15e-6}),
-    Chain("12-bit CLAHE", PixelFormat.GRAY12, Options(), {FULL_HD: 20e-6}),
     Chain(
         "transposition",
         PixelFormat.GRAY8,
@@ -53,6 +53,7 @@ CHAINS = (
         kernel="transpose",
         copy_goal=1 / 0.8,
     ),
+    Chain("12-bit CLAHE", PixelFormat.GRAY12, Options(), {FULL_HD: 20e-6}),
 )
 
 
@@ -72,13 +73,18 @@ def measure_kernels(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entr
         geometry = Geometry(*size, chain.pixel_format)
         try:
             times = {
-                scene: time_step(index, geometry, chain.options, frames(scene, geometry, PICTURES))
+                scene: time_step(index, geometry, chain.options, _pictures(scene, geometry))
                 for scene in Scene
             }
         except DeviceError as error:
             yield Missing(f"{size[0]}x{size[1]} {chain.name}", "all", str(error))
         else:
             yield from chain_figures(chain, size, times, bandwidth)
+
+
+@lru_cache(len(Scene))
+def _pictures(scene: Scene, geometry: Geometry) -> list[Frame]:
+    return frames(scene, geometry, PICTURES)
 
 
 def chain_figures(
