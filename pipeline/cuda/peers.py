@@ -1,6 +1,6 @@
 """What a user would pick instead on the same GPU, called as its own documentation calls it.
 
-Every peer is optional: where its package or library is not there, opening it raises ImportError or OSError.
+Every peer is optional; where its package or library is not there, opening it raises ImportError or OSError.
 """
 
 import ctypes
@@ -154,7 +154,7 @@ def _npp_path() -> str:
 
 def _npp_context() -> _NppContext:
     device = cupy.cuda.Device()
-    told = device.attributes
+    told, capability = device.attributes, device.compute_capability
     return _NppContext(
         None,
         device.id,
@@ -162,8 +162,8 @@ def _npp_context() -> _NppContext:
         told["MaxThreadsPerMultiProcessor"],
         told["MaxThreadsPerBlock"],
         told["MaxSharedMemoryPerBlock"],
-        told["ComputeCapabilityMajor"],
-        told["ComputeCapabilityMinor"],
+        int(capability[:-1]),
+        int(capability[-1]),
     )
 
 

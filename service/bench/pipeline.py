@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
-from time import perf_counter, process_time, sleep
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -154,7 +154,9 @@ def _host_seconds(lane: Lane, settle: float) -> list[float]:
     slots, seconds = lane.options.slots, []
     for _ in range(HOST_ROUNDS):
         submitting = [_seconds_to_submit(lane) for _ in range(slots)]
-        sleep(settle)
+        until = perf_counter() + settle
+        while perf_counter() < until:  # a core that sleeps wakes up slow
+            pass
         collecting = [_seconds_to_collect(lane) for _ in range(slots)]
         seconds += [one + other for one, other in zip(submitting, collecting, strict=True)]
     return seconds
