@@ -30,10 +30,11 @@ def chromium() -> Iterator[Browser]:
 
 
 def scene(number: int, width: int = 320, height: int = 180) -> NDArray[np.uint8]:
-    """(H, W, 3) BGR: a dim wall with a lighter square that wanders."""
+    """(H, W, 3) BGR: a dim wall of planks with a lighter square that wanders."""
     picture = np.empty((height, width, 3), np.uint8)
-    picture[:] = np.linspace(4, 60, width).astype(np.uint8)[None, :, None]
-    picture[::8] += 6
+    picture[:] = np.linspace(4, 40, width).astype(np.uint8)[None, :, None]
+    picture[::8] //= 2
+    picture[:, ::24] //= 3
     left = number * 5 % (width - 40)
     picture[height // 3 : height // 3 + 40, left : left + 40] = (50, 90, 110)
     return picture

@@ -64,6 +64,21 @@ def test_snapshots_show_the_last_frame_in_every_view(client: httpx.Client) -> No
     assert not close_to(jpeg(views["raw"].content), enhanced)
 
 
+def test_both_is_raw_above_enhanced_and_a_thumbnail_is_small(client: httpx.Client) -> None:
+    raw = np.repeat(np.repeat(frame(60), 16, axis=0), 16, axis=1)
+    answer = client.post(
+        "/v1/sources/large/frames",
+        content=raw.tobytes(),
+        params={"format": "gray8", "width": raw.shape[1], "height": raw.shape[0]},
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    enhanced = np.frombuffer(answer.content, np.uint8).reshape(raw.shape)
+    both = client.get("/v1/sources/large/snapshot.jpg", params={"view": "both"}).content
+    assert close_to(jpeg(both), np.vstack([raw, enhanced]))
+    small = jpeg(client.get("/v1/sources/large/snapshot.jpg", params={"view": "thumbnail"}).content)
+    assert close_to(small, cv2.resize(enhanced, (384, 256), interpolation=cv2.INTER_AREA))
+
+
 def test_an_unknown_view_is_refused(client: httpx.Client) -> None:
     send(client, "views", frame(90))
     answer = client.get("/v1/sources/views/snapshot.jpg", params={"view": "upside-down"})
@@ -138,9 +153,35 @@ def test_heat_map_is_bright_where_there_is_contrast(client: httpx.Client) -> Non
     assert picture[:16, :16].mean() > 100 > 20 > picture[16:, 16:].mean()
 
 
-def test_a_source_without_a_heat_map_says_how_to_get_one(client: httpx.Client) -> None:
+@pytest.mark.parametrize("layout", ["opencv", "compact"])
+def test_hog_strokes_lie_along_the_edges(client: httpx.Client, layout: str) -> None:
+    client.put("/v1/sources/edges", json={"options": {"features": ["hog"], "hog_layout": layout}})
+    pixels = np.zeros((HEIGHT, WIDTH), np.uint8)
+    pixels[:, WIDTH // 2 + 4 :] = 200
+    send(client, "edges", pixels)
+    content = client.get("/v1/sources/edges/hog.png").content
+    strokes = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)[..., 3]
+    rows, columns = np.nonzero(strokes > 128)
+    assert np.ptp(rows) > 0.8 * strokes.shape[0]  # an upright edge: strokes from top to bottom,
+    assert np.ptp(columns) < 0.3 * strokes.shape[1]  # around the middle alone
+    assert abs(columns.mean() / strokes.shape[1] - 0.54) < 0.1
+
+
+def test_lbp_is_bright_where_texture_is_rich(client: httpx.Client, rng: np.random.Generator) -> None:
+    client.put("/v1/sources/texture", json={"options": {"features": ["lbp"], "mode": "identity"}})
+    pixels = np.zeros((HEIGHT, WIDTH), np.uint8)
+    pixels[:, WIDTH // 2 :] = rng.integers(0, 255, (HEIGHT, WIDTH // 2), np.uint8)
+    send(client, "texture", pixels)
+    content = client.get("/v1/sources/texture/lbp.png").content
+    picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE)
+    assert picture.shape == (64, 96)
+    assert picture[:, 64:].mean() > picture[:, :32].mean() + 50
+
+
+@pytest.mark.parametrize("feature", ["heatmap", "hog", "lbp"])
+def test_a_source_without_a_feature_says_how_to_get_it(client: httpx.Client, feature: str) -> None:
     send(client, "cold", frame(80))
-    answer = client.get("/v1/sources/cold/heatmap.png")
+    answer = client.get(f"/v1/sources/cold/{feature}.png")
     assert answer.status_code == 404
     assert "add it to the features" in answer.json()["detail"]
 

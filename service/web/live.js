@@ -68,7 +68,8 @@ export class Live {
     };
     return () => {
       over = true;
-      socket.close();
+      if (opened) socket.close();
+      else socket.onopen = () => socket.close(); // one that still connects would complain
     };
   }
 

@@ -66,12 +66,11 @@ export class Wall {
   }
 
   async #picture(tile, now) {
-    tile.asked = now;
+    [tile.asked, tile.shown] = [now, tile.source.sequence]; // not again when there is none: its lane was closed
     try {
       const bitmap = await getPicture(`${sourcePath(tile.source.id, "snapshot.jpg")}?view=thumbnail`);
       [tile.canvas.width, tile.canvas.height] = [bitmap.width, bitmap.height];
       tile.canvas.getContext("2d").drawImage(bitmap, 0, 0);
-      tile.shown = tile.source.sequence;
       bitmap.close();
     } catch (problem) {
       if (problem.status === undefined) throw problem; // else: no picture this time

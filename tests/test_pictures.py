@@ -1,0 +1,68 @@
+"""Live pictures: one encoding of a frame for all who watch, whoever is slow."""
+
+import asyncio
+from dataclasses import dataclass
+
+from service.doorbell import Job, Reply, View
+from service.options import SourceOptions
+from service.pictures import Picture, Pictures
+from service.slots import Slot, SlotMemory, SlotRing
+from service.sources import Source
+
+
+@dataclass
+class Worker:
+    """Encodes the last frame of a source, slowly, and counts."""
+
+    source: Source
+    encoded: int = 0
+
+    async def call(self, job: Job, slot: Slot) -> Reply:
+        self.encoded += 1
+        assert self.source.last
+        sequence = self.source.last.sequence
+        await asyncio.sleep(0.002)
+        return Reply(1, sequence=sequence, length=4)
+
+
+def test_twenty_viewers_share_one_encoding_a_frame() -> None:
+    frames = 30
+
+    async def watch(pictures: Pictures, source: Source, pause: float) -> list[Picture]:
+        seen = []
+        async for picture in pictures.watch(source, View.BOTH):
+            seen.append(picture)
+            await asyncio.sleep(pause)
+        return seen
+
+    async def run() -> tuple[int, list[list[Picture]]]:
+        source = Source("one", SourceOptions())
+        worker = Worker(source)
+        memory = SlotMemory.create(4, 1 << 12)
+        pictures = Pictures(worker, SlotRing(memory), 64)  # type: ignore[arg-type]
+        viewers = [
+            asyncio.create_task(watch(pictures, source, 0.05 if number < 5 else 0)) for number in range(20)
+        ]
+        for number in range(frames):
+            source.announce(Reply(1, sequence=number))
+            await asyncio.sleep(0.01)
+        source.close()
+        seen = await asyncio.gather(*viewers)
+        memory.close()
+        return worker.encoded, seen
+
+    encoded, seen = asyncio.run(run())
+    assert encoded <= frames
+    for pictures in seen:
+        numbers = [picture.sequence for picture in pictures]
+        assert numbers == sorted(set(numbers))
+    assert all(len(pictures) < frames / 2 for pictures in seen[:5])  # slow ones skip whole frames
+    assert all(len(pictures) > frames / 2 for pictures in seen[5:])
+
+
+def test_a_picture_knows_when_its_frame_arrived() -> None:
+    source = Source("one", SourceOptions())
+    source.expect(12.5)
+    source.expect(13.0)
+    assert (source.arrived(0), source.arrived(1), source.arrived(2)) == (12.5, 13.0, None)
+    assert source.submitted == 2

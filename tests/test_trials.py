@@ -1,0 +1,142 @@
+"""Trying images: the same as posting them, kept under an id for a while, within bounds."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import cv2
+import httpx
+import numpy as np
+import pytest
+
+from service.doorbell import Job, Media, Op, Reply
+from service.errors import TooLargeError, UnknownTrialError
+from service.options import SourceOptions
+from service.slots import Slot, SlotMemory
+from service.trials import KEPT_SECONDS, Trial, Trials
+
+PICTURE = np.tile(np.arange(0, 96, dtype=np.uint8), (64, 1))
+PNG = {"Content-Type": "image/png"}
+
+
+def png(picture: np.ndarray) -> bytes:
+    """An image as a person has it."""
+    return cv2.imencode(".png", picture)[1].tobytes()
+
+
+def test_a_tried_image_is_what_a_first_frame_would_be(client: httpx.Client) -> None:
+    options = '{"mode": "equalize"}'
+    client.put("/v1/sources/like-a-trial", json={"options": {"mode": "equalize"}})
+    frame = client.post("/v1/sources/like-a-trial/frames", content=png(PICTURE), headers=PNG)
+    made = client.post("/v1/trials", params={"options": options}, content=png(PICTURE), headers=PNG)
+    assert made.status_code == 201
+    state = made.json()
+    assert (state["media"], state["options"]["mode"], state["figures"]["lut"]) == (
+        "image/png",
+        "equalize",
+        "own",
+    )
+    assert 0 < state["seconds_left"] <= KEPT_SECONDS
+    where = made.headers["Location"]
+    assert client.get(where).json()["id"] == state["id"]
+    before, after = (client.get(f"{where}/{which}") for which in ("before", "after"))
+    assert (before.content, after.content) == (png(PICTURE), frame.content)
+    assert before.headers["Content-Type"] == after.headers["Content-Type"] == "image/png"
+    assert before.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_trial_is_no_source(client: httpx.Client) -> None:
+    before = client.get("/v1/sources").json()["sources"]
+    client.post("/v1/trials", content=png(PICTURE), headers=PNG)
+    assert [one["id"] for one in client.get("/v1/sources").json()["sources"]] == [one["id"] for one in before]
+
+
+@pytest.mark.parametrize(
+    ("content", "media", "options", "status", "words"),
+    [
+        (b"hello", "text/plain", "{}", 415, "text/plain came"),
+        (bytes(9), "application/octet-stream", "{}", 415, "an image is image/jpeg or image/png"),
+        (b"\x89PNG no more", "image/png", "{}", 400, ""),
+        (png(PICTURE), "image/png", '{"mode": "loud"}', 422, "mode"),
+        (png(PICTURE), "image/png", "{", 422, "JSON"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_in_words(
+    client: httpx.Client, content: bytes, media: str, options: str, status: int, words: str
+) -> None:
+    headers = {"Content-Type": media}
+    answer = client.post("/v1/trials", params={"options": options}, content=content, headers=headers)
+    assert (answer.status_code, words in answer.json()["detail"]) == (status, True)
+
+
+@pytest.mark.parametrize("path", ["", "/before", "/after"])
+def test_an_unknown_trial_is_a_404(client: httpx.Client, path: str) -> None:
+    answer = client.get(f"/v1/trials/AAAAAAAAAAAAAAAAAAAAAA{path}")
+    assert (answer.status_code, "try the image again" in answer.json()["detail"]) == (404, True)
+
+
+def test_about_tells_limits_and_options(client: httpx.Client) -> None:
+    about = client.get("/v1/about").json()
+    assert (about["device"], about["max_bytes"], about["max_pixels"]) == ("cpu", 64 << 20, 1 << 24)
+    assert about["options"] == SourceOptions().model_dump(mode="json")
+    assert set(about["options_schema"]["properties"]) == set(SourceOptions.model_fields)
+
+
+@dataclass
+class Worker:
+    """Answers each job with 100 bytes."""
+
+    told: list[Job] = field(default_factory=list)
+
+    async def call(self, job: Job, slot: Slot) -> Reply:
+        return Reply(1, length=100)
+
+    def tell(self, job: Job) -> None:
+        self.told.append(job)
+
+
+@pytest.fixture
+def slot() -> Iterator[Slot]:
+    memory = SlotMemory.create(1, 1 << 16)
+    yield Slot(memory, 0)
+    memory.close()
+
+
+class Clock:
+    """Time that passes only when told."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def tried(trials: Trials, slot: Slot) -> Trial:
+    """One more trial of 100 bytes before and 100 after."""
+    return asyncio.run(trials.enhance(slot, 100, Media.PNG, SourceOptions()))
+
+
+def test_the_oldest_give_way_to_new_ones(slot: Slot) -> None:
+    trials = Trials(Worker(), Clock(), most_bytes=450)  # type: ignore[arg-type]
+    first, second, third = (tried(trials, slot) for _ in range(3))
+    with pytest.raises(UnknownTrialError):
+        trials.get(first.id)
+    assert [trials.get(one.id) for one in (second, third)] == [second, third]
+
+
+def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: Slot) -> None:
+    worker, clock = Worker(), Clock()
+    trials = Trials(worker, clock)  # type: ignore[arg-type]
+    one = tried(trials, slot)
+    assert [job.op for job in worker.told] == [Op.FORGET]
+    clock.now = KEPT_SECONDS - 1
+    assert trials.seconds_left(trials.get(one.id)) == 1
+    clock.now = KEPT_SECONDS
+    with pytest.raises(UnknownTrialError):
+        trials.get(one.id)
+
+
+def test_an_image_that_has_no_room_at_all_is_refused(slot: Slot) -> None:
+    trials = Trials(Worker(), most_bytes=199)  # type: ignore[arg-type]
+    with pytest.raises(TooLargeError, match="200 bytes of images cannot be kept"):
+        tried(trials, slot)
