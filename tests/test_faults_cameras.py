@@ -7,14 +7,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from cameras import make_clips, rtsp_server, running
 from conftest import RunningService
+from films import make_film
 from proxy import proxy_process
 
 from service.ingest import backoff
+from service.ingest.feed import Feed
 from service.ingest.memory import few_arenas
+from service.ingest.watchdog import Watchdog
 
 RESTARTS = 200
 SLOPE_KB = 50
@@ -76,6 +80,19 @@ def reconnect(folder: Path, monkeypatch: pytest.MonkeyPatch, times: int, slope_k
     assert half[-1][0] - half[0][0] <= 2
     assert half[-1][1] - half[0][1] <= 2
     assert slope < slope_kb
+
+
+def test_thousands_of_packets_leave_no_memory(tmp_path: Path) -> None:
+    few_arenas()
+    film = make_film(tmp_path / "a.mp4", 500)
+    figures = []
+    for _ in range(40):
+        with av.open(film) as container:
+            feed = Feed(container, Watchdog(), deinterlace=False, waits=False)
+            assert sum(1 for _ in feed.pictures(lambda packet: None)) == 500
+        figures.append(resident_kb())
+    print(f"20000 packets: {figures[0]} .. {figures[10]} .. {figures[-1]} KB")
+    assert figures[-1] - figures[10] < 1000
 
 
 @pytest.mark.faults
