@@ -1,9 +1,10 @@
 """What goes into a lane (Frame) and what comes out (Enhanced)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,12 @@ Plane = NDArray[Any]
 
 
 UNTAGGED = Color()
+
+OF_PLANES = frozenset({"pixels", "pixel_format", "chroma", "width"})
+"""What of a frame belongs to its planes; the rest is its time and its tags."""
+
+_geometry = lru_cache(256)(Geometry)
+"""Every frame of a source has the same one, and is asked for it several times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +122,7 @@ class Frame:
     def geometry(self) -> Geometry:
         """Size, format, range and alignment of this frame."""
         height, width = self.pixels.shape[:2]
-        return Geometry(self.width or width, height, self.pixel_format, self.color.range, self.alignment)
+        return _geometry(self.width or width, height, self.pixel_format, self.color.range, self.alignment)
 
     @property
     def planes(self) -> tuple[Plane, ...]:
@@ -124,14 +131,10 @@ class Frame:
 
     def shown(self, enhanced: "Frame") -> "Frame":
         """The planes of `enhanced` with this frame's time and tags."""
-        return replace(
-            enhanced,
-            pts=self.pts,
-            time_base=self.time_base,
-            corrupt=self.corrupt,
-            color=self.color,
-            alignment=self.alignment,
-        )
+        shown = object.__new__(Frame)  # not made anew: its planes were checked when `enhanced` was
+        for name in Frame.__dataclass_fields__:
+            object.__setattr__(shown, name, getattr(enhanced if name in OF_PLANES else self, name))
+        return shown
 
 
 class LutKind(StrEnum):

@@ -1,6 +1,7 @@
 """Everything about a frame that decides which memory and which arithmetic it needs."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -74,12 +75,7 @@ class Geometry:
     @property
     def plane_shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shapes of all planes; chroma is half as wide and high as the frame, rounded up."""
-        half = (_even(self.height) // 2, _even(self.width) // 2)
-        chroma: dict[Chroma, tuple[tuple[int, ...], ...]] = {
-            Chroma.PAIRED: ((*half, 2),),
-            Chroma.PLANAR: (half, half),
-        }
-        return (self.shape, *chroma.get(self.layout.chroma, ()))
+        return _plane_shapes(self)
 
     @property
     def frame_bytes(self) -> int:
@@ -100,3 +96,13 @@ class Geometry:
 
 def _even(size: int) -> int:
     return size + size % 2
+
+
+@lru_cache(256)  # asked for several times a frame
+def _plane_shapes(geometry: Geometry) -> tuple[tuple[int, ...], ...]:
+    half = (_even(geometry.height) // 2, _even(geometry.width) // 2)
+    chroma: dict[Chroma, tuple[tuple[int, ...], ...]] = {
+        Chroma.PAIRED: ((*half, 2),),
+        Chroma.PLANAR: (half, half),
+    }
+    return (geometry.shape, *chroma.get(geometry.layout.chroma, ()))
