@@ -41,13 +41,15 @@ def scene(number: int, width: int = 320, height: int = 180) -> NDArray[np.uint8]
 
 
 class Film:
-    """A client that sends frame after frame of `scene` to a source until it is stopped."""
+    """A client that sends JPEG after JPEG to a source, over and over, until it is stopped."""
 
-    def __init__(self, address: str, source: str, frames_per_second: float = 15.0, **size: int) -> None:
+    def __init__(
+        self, address: str, source: str, pictures: list[bytes], frames_per_second: float = 15.0
+    ) -> None:
         self._client = httpx.Client(base_url=address, timeout=30)
         self._path = f"/v1/sources/{source}/frames"
         self._pause = 1 / frames_per_second
-        self._pictures = [encode_jpeg(scene(number, **size)) for number in range(32)]
+        self._pictures = pictures
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
@@ -56,7 +58,9 @@ class Film:
         number = 0
         headers = {"Content-Type": "image/jpeg", "Accept": "application/json"}
         while not self._stop.wait(self._pause):
-            self._client.post(self._path, content=self._pictures[number % 32], headers=headers)
+            self._client.post(
+                self._path, content=self._pictures[number % len(self._pictures)], headers=headers
+            )
             number += 1
 
     def stop(self) -> None:
@@ -67,9 +71,9 @@ class Film:
 
 
 @contextmanager
-def filmed(address: str, source: str, **how: float) -> Iterator[Film]:
-    """A source that is sent frames meanwhile."""
-    film = Film(address, source, **how)  # type: ignore[arg-type]
+def filmed(address: str, source: str, pictures: list[bytes] | None = None) -> Iterator[Film]:
+    """A source that is sent pictures meanwhile; those of `scene` if not told."""
+    film = Film(address, source, pictures or [encode_jpeg(scene(number)) for number in range(32)])
     try:
         yield film
     finally:

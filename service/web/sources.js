@@ -6,6 +6,7 @@ import { standing } from "./words.js";
 export class Sources {
   #list;
   #rows = new Map();
+  #chosen = null;
 
   /** Shows itself in the element `list`. */
   constructor(list) {
@@ -17,6 +18,8 @@ export class Sources {
     const ids = new Set(sources.map((source) => source.id));
     for (const [id, row] of this.#rows) if (!ids.has(id)) this.#forget(id, row);
     for (const source of sources) fill(this.#row(source.id), source, source.id === chosen);
+    if (chosen !== this.#chosen) this.#list.scrollLeft = this.#row(chosen).offsetLeft - this.#list.offsetLeft;
+    this.#chosen = chosen;
   }
 
   #row(id) {
