@@ -45,6 +45,8 @@ def test_a_source_comes_into_being_with_its_first_frame(client: httpx.Client) ->
     assert state["frames_per_second"] > 0
     assert 0 <= state["age_seconds"] < 60
     assert set(state["stage_seconds"]) == {"upload", "histogram", "lut", "apply", "download"}
+    assert list(state["stage_latency"]) == ["upload", "histogram", "lut", "apply", "download"]
+    assert all(0 < took["p50"] <= took["p99"] < 60 for took in state["stage_latency"].values())
 
 
 def test_the_list_holds_every_source_by_id(client: httpx.Client) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import chromium, filmed, needs_chromium, scene
+from cameras import rtsp_server
 from conftest import RunningService
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, Route, expect
@@ -89,7 +90,7 @@ def quiet() -> list[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, address: str, quiet: list[str]) -> Iterator[Page]:
+def page(browser: Browser, quiet: list[str]) -> Iterator[Page]:
     """A page that complains of nothing and asks nobody else."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(SLOW_MS)
@@ -100,9 +101,10 @@ def page(browser: Browser, address: str, quiet: list[str]) -> Iterator[Page]:
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
     page.on("websocket", lambda socket: hosts.add(urlsplit(socket.url).netloc))
     yield page
+    page_address = page.url
     page.close()
     assert [text for text in complaints if not any(re.search(one, text) for one in quiet)] == []
-    assert hosts - {urlsplit(address).netloc, ""} == set()  # blob: addresses have no host
+    assert hosts - {urlsplit(page_address).netloc, ""} == set()  # blob: addresses have no host
 
 
 def open_source(page: Page, address: str, source: str = SOURCE) -> None:
@@ -255,6 +257,27 @@ def test_a_source_that_stops_and_comes_back_is_shown_so(
     with filmed(address, "stops"):
         expect(page.locator("#source-words")).to_have_text("Live")
     shown.client.delete("/v1/sources/stops")
+
+
+def test_a_camera_that_is_killed_and_restored_is_shown_so(
+    page: Page, open_service: Callable[..., RunningService], tmp_path: Path
+) -> None:
+    mounts = ["/live=live:320x240@15"]
+    config = tmp_path / "lumaflow.yaml"
+    with rtsp_server(mounts) as server:
+        url = server.url("live")
+        config.write_text(f"networks: [127.0.0.0/8]\nsources:\n  gate:\n    url: {url}\n")
+        service = open_service(config=config)
+        service.wait_ready()
+        address = str(service.client.base_url).rstrip("/")
+        page.goto(f"{address}/#source=gate")
+        expect(page.locator("#source-words")).to_have_text("Live")
+        server.process.kill()
+        expect(page.locator("#source-words")).to_have_text(re.compile(r"Down since \d\d:\d\d:\d\d"))
+        expect(page.locator("#source-trouble")).to_contain_text("It is tried again by itself.")
+    with rtsp_server(mounts, server.port):
+        expect(page.locator("#source-words")).to_have_text("Live")
+        moves(page)
 
 
 def test_a_worker_that_dies_is_told_and_pictures_come_back(

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pipeline.errors import OptionError
 from pipeline.formats import Alignment, Matrix, PixelFormat, Range
 from pipeline.geometry import MAX_SIDE_PX, Geometry
+from pipeline.stage import Stage
 from service.doorbell import Levels, Reply, Size, geometry_of
 from service.ingest.config import CameraConfig, Delivery, Transport
 from service.ingest.standing import Standing
@@ -269,13 +270,16 @@ class SourceState(BaseModel):
             lut_age=last.lut_age if last else None,
             queue_depth=source.waiting,
             stage_seconds=last.stage_seconds if last else {},
-            stage_latency={
-                stage: StageLatency(p50=took.p50, p99=took.p99)
-                for stage, took in source.latency.percentiles().items()
-            },
+            stage_latency=latency_of(source),
             frame_seconds=last.frame_seconds if last else None,
             camera=camera,
         )
+
+
+def latency_of(source: Source) -> dict[str, StageLatency]:
+    """The latency of each stage that frames passed in the last minute, in their order."""
+    took = source.latency.percentiles()
+    return {stage: StageLatency(p50=took[stage].p50, p99=took[stage].p99) for stage in Stage if stage in took}
 
 
 class SourceList(BaseModel):
