@@ -88,8 +88,17 @@ def check_frame(geometry: Geometry, frame: Frame, output: Geometry, out: Frame |
         output.height,
     ):
         raise FrameError(f"an out of {out.geometry} came; this lane writes {output}")
-    if not all(plane.flags.writeable for plane in out.planes):
+    if not all(getattr(plane.flags, "writeable", True) for plane in out.planes):
         raise FrameError("a read-only out came; pass arrays that can be written")
+
+
+def beyond_depth(geometry: Geometry, value: int) -> FrameError:
+    """The error for a frame whose highest value is `value`, more than its depth allows."""
+    top = (1 << geometry.layout.bits) - 1
+    return FrameError(
+        f"a value of {value} came in a frame of {geometry}; its levels end at {top}:"
+        " name the right format or alignment, or set Options(clamp=True)"
+    )
 
 
 def _check_output(geometry: Geometry, output: Output) -> None:

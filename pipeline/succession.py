@@ -25,3 +25,7 @@ class Succession:
     def reset(self) -> None:
         """Forget the mapping: the next frame uses its own."""
         self._age = 0
+
+    def follow(self, other: "Succession") -> None:
+        """Stand where `other` stands."""
+        self._age = other._age

@@ -8,19 +8,46 @@ from pathlib import Path
 
 import numpy as np
 import shim
-from pictures import picture
+from frames import frame_of
 
-from pipeline.frame import Geometry, PixelFormat
-from pipeline.options import ColorMode, Equalization, Hog, HogLayout, Lbp, Mode, Neighborhood, Options
+from pipeline.formats import PixelFormat
+from pipeline.geometry import Geometry
+from pipeline.options import (
+    ColorMode,
+    Equalization,
+    Hog,
+    HogLayout,
+    Lbp,
+    Mode,
+    Neighborhood,
+    Options,
+    Orientation,
+    Region,
+)
 
 SIZES = ((1, 1), (1, 37), (41, 1), (7, 5), (16, 16), (31, 47), (64, 96))
 
 SQUARE, CIRCLE = Lbp(labels=True), Lbp(Neighborhood.CIRCLE)
 STEPS = (
-    (PixelFormat.GRAY8, Options(Equalization(Mode.CLAHE, tiles=(3, 2)), Hog(), SQUARE, heatmap=True)),
+    (PixelFormat.GRAY8, Options(Equalization(Mode.CLAHE), Hog(), SQUARE, heatmap=True)),
     (PixelFormat.GRAY8, Options(Equalization(Mode.EQUALIZE), Hog(HogLayout.COMPACT), CIRCLE)),
-    (PixelFormat.BGR24, Options(Equalization(Mode.CLAHE, tiles=(2, 3)), lbp=SQUARE)),
-    (PixelFormat.BGR24, Options(Equalization(Mode.EQUALIZE, color=ColorMode.LUMA), lbp=SQUARE)),
+    (PixelFormat.BGR24, Options(Equalization(Mode.CLAHE), lbp=SQUARE)),
+    (PixelFormat.BGRA32, Options(Equalization(Mode.EQUALIZE, color=ColorMode.LUMA), lbp=SQUARE)),
+    (PixelFormat.UYVY, Options(Equalization(Mode.STRETCH, chroma_gain=1.5), lbp=SQUARE)),
+    (
+        PixelFormat.GRAY12,
+        Options(
+            Equalization(Mode.CLAHE, tiles=(2, 1)),
+            lbp=SQUARE,
+            heatmap=True,
+            orientation=Orientation.ROTATE90,
+            region=Region(0, 0, 1, 1, everywhere=False),
+        ),
+    ),
+    (
+        PixelFormat.P010,
+        Options(Equalization(Mode.EQUALIZE, chroma_gain=2.0), orientation=Orientation.ROTATE180),
+    ),
 )
 
 
@@ -29,11 +56,11 @@ def main() -> None:
     folder, shim.FOLDER = Path(sys.argv[1]), Path(sys.argv[2])
     rng = np.random.default_rng(1)
     for pixel_format, options in STEPS:
-        kernels = shim.open_shim(folder, pixel_format, options, sanitize=True)
-        for kind, (height, width) in enumerate(SIZES):
+        sizes = SIZES if pixel_format.layout.bits == 8 else SIZES[::2]
+        for kind, (height, width) in enumerate(sizes):
             geometry = Geometry(width, height, pixel_format)
-            pixels = np.resize(picture(rng, (height, width), kind), geometry.shape)
-            shim.run_step(kernels, geometry, options, pixels)
+            kernels = shim.open_shim(folder, geometry, options, sanitize=True)
+            shim.run_step(kernels, frame_of(rng, geometry, kind), options)
     print("clean")
 
 

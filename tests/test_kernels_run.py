@@ -9,15 +9,19 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import oracle_frames
 import pytest
-from one import enhance
+from frames import copied, frame_of, pitched
+from one import enhance, enhance_all, frame
 from pictures import SIZES, picture
-from shim import ShimError, open_shim, run_step
+from shim import Shim, ShimError, open_shim, run_step
 
 from pipeline import (
+    Alignment,
     ColorMode,
     Enhanced,
     Equalization,
+    Frame,
     Geometry,
     Hog,
     HogLayout,
@@ -26,10 +30,16 @@ from pipeline import (
     Mode,
     Neighborhood,
     Options,
+    Orientation,
+    Output,
     PixelFormat,
+    Range,
+    Region,
 )
-from pipeline.cuda import compiler, launch
+from pipeline.cuda import compiler, launch, turn
 from pipeline.cuda.arrays import constant_tables, result_arrays, scratch_arrays
+from pipeline.cuda.scope import scope_of
+from pipeline.cuda.tone import open_tone
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 ALL = {"hog": Hog(), "lbp": Lbp(labels=True), "heatmap": True}
@@ -41,7 +51,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("kernels")
 
 
-def frame_of(rng, size, pixel_format, kind):
+def pixels_of(rng, size, pixel_format, kind):
     """One picture of `size` = (height, width)."""
     if pixel_format is PixelFormat.GRAY8:
         return picture(rng, size, kind)
@@ -49,9 +59,9 @@ def frame_of(rng, size, pixel_format, kind):
 
 
 def run(folder, pixels, options, enhanced=None):
-    pixel_format = PixelFormat.GRAY8 if pixels.ndim == 2 else PixelFormat.BGR24
-    geometry = Geometry(pixels.shape[1], pixels.shape[0], pixel_format)
-    return run_step(open_shim(folder, pixel_format, options), geometry, options, pixels, enhanced)
+    """A step on gray or BGR pixels, or on a frame."""
+    one = pixels if isinstance(pixels, Frame) else frame(pixels)
+    return run_step(open_shim(folder, one.geometry, options), one, options, enhanced)
 
 
 def assert_same(found, wanted: Enhanced):
@@ -63,6 +73,9 @@ def assert_same(found, wanted: Enhanced):
     for name, value in exact.items():
         if value is not None:
             np.testing.assert_array_equal(found[name], value, err_msg=name)
+    for plane, value in zip(found["chroma"], wanted.frame.chroma, strict=True):
+        np.testing.assert_array_equal(plane, value, err_msg="chroma")
+    assert found.get("beyond", [0])[0] == wanted.clamped
     if "hog" in found:
         largest = 1.0 if wanted.hog.shape[-1] == 36 else max(1.0, float(wanted.hog.max()))
         np.testing.assert_allclose(found["hog"], wanted.hog, rtol=0, atol=2e-6 * largest)
@@ -76,7 +89,7 @@ def test_every_mode_is_the_cpu_lanes_at_every_size(folder, rng, pixel_format, mo
     options = Options(Equalization(mode), **ALL)
     sizes = SIZES if mode is Mode.CLAHE else SIZES[::2]
     for number, size in enumerate([*sizes, (97, 203)]):
-        pixels = frame_of(rng, size, pixel_format, number)
+        pixels = pixels_of(rng, size, pixel_format, number)
         assert_same(run(folder, pixels, options), enhance("cpu", pixels, options))
 
 
@@ -84,7 +97,7 @@ def test_every_mode_is_the_cpu_lanes_at_every_size(folder, rng, pixel_format, mo
 def test_luma_is_mapped_as_on_the_cpu(folder, rng, mode):
     options = Options(Equalization(mode, color=ColorMode.LUMA), lbp=Lbp())
     for number, size in enumerate(SIZES[1::2]):
-        pixels = frame_of(rng, size, PixelFormat.BGR24, number)
+        pixels = pixels_of(rng, size, PixelFormat.BGR24, number)
         assert_same(run(folder, pixels, options), enhance("cpu", pixels, options))
 
 
@@ -127,7 +140,7 @@ def test_every_hog_layout_is_the_cpu_lanes(folder, rng, layout):
 def test_a_region_at_any_offset_counts_and_writes_its_own_pixels_alone(folder, rng, pixel_format, mode):
     options = Options(Equalization(mode, tiles=(3, 2)), **ALL)
     for left, pitch in product(range(8), (96, 101)):
-        whole = frame_of(rng, (40, pitch), pixel_format, left)
+        whole = pixels_of(rng, (40, pitch), pixel_format, left)
         beyond = np.full_like(whole, 99)
         inside = np.s_[3:37, left : left + 85]
         wanted = enhance("cpu", np.ascontiguousarray(whole[inside]), options)
@@ -156,7 +169,7 @@ def test_the_private_counters_never_overflow(folder, pixel_format):
     scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
     found = {name: np.empty(*spec) for name, spec in result_arrays(geometry, options).items()}
     pixels = np.full(geometry.shape, 7, np.uint8)
-    kernels = open_shim(folder, pixel_format, options)
+    kernels = open_shim(folder, geometry, options)
     tables = constant_tables(geometry, options)
     launch.launch_histogram(None, kernels, plan, pixels, tables, scratch, found["bins"], found["luts"])
     assert found["bins"][7] == found["bins"].sum() == 1024 * 300
@@ -165,14 +178,138 @@ def test_the_private_counters_never_overflow(folder, pixel_format):
 def test_no_order_of_threads_and_blocks_changes_a_bit(folder, rng):
     options = Options(**ALL)
     pixels = picture(rng, (67, 101), 3)
-    geometry = Geometry(101, 67, PixelFormat.GRAY8)
-    kernels = open_shim(folder, PixelFormat.GRAY8, options)
-    first = run_step(kernels, geometry, options, pixels)
-    for seed in range(1, 6):
-        kernels.seed = seed
-        again = run_step(kernels, geometry, options, pixels)
-        for name, value in first.items():
-            assert value.tobytes() == again[name].tobytes(), name
+    deep = frame_of(rng, Geometry(45, 33, PixelFormat.GRAY12), 2)
+    turned = Options(lbp=Lbp(), heatmap=True, orientation=Orientation.ROTATE270)
+    for sent, chosen in ((frame(pixels), options), (deep, turned)):
+        kernels = open_shim(folder, sent.geometry, chosen)
+        first = run_step(kernels, sent, chosen)
+        for seed in range(1, 6):
+            kernels.seed = seed
+            again = run_step(kernels, sent, chosen)
+            for name, value in first.items():
+                assert np.asarray(value).tobytes() == np.asarray(again[name]).tobytes(), name
+
+
+# Every format
+
+
+DEEP = (PixelFormat.GRAY10, PixelFormat.GRAY12, PixelFormat.GRAY14, PixelFormat.GRAY16, PixelFormat.P010)
+WOVEN = (PixelFormat.YUYV, PixelFormat.UYVY)
+SMALL_TILES = (3, 2)
+
+
+def assert_step(folder, one, options):
+    """A step on a frame is the CPU lane's, to the last byte of every plane."""
+    assert_same(run(folder, one, options), enhance_all("cpu", [copied(one)], options)[0])
+
+
+@pytest.mark.parametrize("mode", [Mode.CLAHE, Mode.STRETCH])
+@pytest.mark.parametrize("pixel_format", [*PixelFormat])
+def test_every_format_is_the_cpu_lanes(folder, rng, pixel_format, mode):
+    options = Options(Equalization(mode, tiles=SMALL_TILES), lbp=Lbp(labels=True), heatmap=True)
+    for kind, (height, width) in enumerate([(1, 1), (1, 33), (33, 1), (31, 46), (27, 53)]):
+        assert_step(folder, frame_of(rng, Geometry(width, height, pixel_format), kind), options)
+
+
+@pytest.mark.parametrize("output", Output)
+@pytest.mark.parametrize("alignment", Alignment)
+@pytest.mark.parametrize("pixel_format", [PixelFormat.GRAY12, PixelFormat.GRAY16])
+def test_every_mode_and_output_of_deep_frames_is_the_cpu_lanes(folder, rng, pixel_format, alignment, output):
+    geometry = Geometry(41, 37, pixel_format, Range.LIMITED, alignment)
+    for kind, mode in enumerate(Mode):
+        options = Options(Equalization(mode, tiles=SMALL_TILES), lbp=Lbp(labels=True), output=output)
+        for one in (kind, kind + 1):
+            assert_step(folder, frame_of(rng, geometry, one), options)
+
+
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.IDENTITY])
+def test_limited_range_is_the_cpu_lanes(folder, rng, mode):
+    for kind in range(6):
+        geometry = Geometry(37, 29, PixelFormat.GRAY8, Range.LIMITED)
+        options = Options(Equalization(mode, tiles=SMALL_TILES))
+        assert_step(folder, frame_of(rng, geometry, kind), options)
+
+
+@pytest.mark.parametrize("orientation", [each for each in Orientation if each is not Orientation.NONE])
+def test_turned_frames_are_the_cpu_lanes(folder, rng, orientation):
+    formats = [PixelFormat.I420, PixelFormat.P010, PixelFormat.BGR24, PixelFormat.BGRA32]
+    if not orientation.swaps_sides:
+        formats += WOVEN
+    options = Options(Equalization(Mode.EQUALIZE), orientation=orientation)
+    for pixel_format in formats:
+        for kind, (height, width) in enumerate([(1, 2), (2, 98), (97, 2), (45, 62), (64, 130)]):
+            assert_step(folder, frame_of(rng, Geometry(width, height, pixel_format), kind + 1), options)
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+@pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.RGB24, PixelFormat.YUYV, *DEEP[1:3]])
+def test_a_region_of_every_kind_of_format_is_the_cpu_lanes(folder, rng, pixel_format, everywhere):
+    for offset in range(1, 8):
+        mode = (Mode.CLAHE, Mode.EQUALIZE)[offset % 2]
+        region = Region(offset, 8 - offset, 23, 17, everywhere)
+        options = Options(Equalization(mode, tiles=SMALL_TILES), lbp=Lbp(labels=True), region=region)
+        assert_step(folder, frame_of(rng, Geometry(53, 31, pixel_format), 3), options)
+
+
+@pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.I420, PixelFormat.P010, *WOVEN])
+def test_chroma_gain_is_the_cpu_lanes(folder, rng, pixel_format):
+    options = Options(Equalization(Mode.EQUALIZE, chroma_gain=1.7))
+    assert_step(folder, frame_of(rng, Geometry(19, 14, pixel_format), 3), options)
+
+
+@pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.GRAY12])
+def test_pitched_planes_are_the_frame_alone(folder, rng, pixel_format):
+    for beside in (1, 3, 4, 8):
+        one = frame_of(rng, Geometry(46, 31, pixel_format), 3)
+        wanted = enhance_all("cpu", [copied(one)], Options())[0]
+        sheet = np.full((33, 60), 77, one.pixels.dtype)
+        assert_same(run(folder, pitched(one, beside), Options(), sheet[1:32, beside : beside + 46]), wanted)
+        sheet[1:32, beside : beside + 46] = 77
+        assert (sheet == 77).all()
+
+
+def test_values_beyond_the_depth_are_clamped_and_counted(folder, rng):
+    one = frame_of(rng, Geometry(45, 33, PixelFormat.GRAY10), 3)
+    one.pixels[3:5, 4:9] = 1024
+    one.pixels[6, 6] = 65535
+    for mode in (Mode.CLAHE, Mode.EQUALIZE, Mode.IDENTITY):
+        assert_step(folder, one, Options(Equalization(mode), lbp=Lbp(labels=True), clamp=True))
+    assert list(run(folder, one, Options(clamp=True))["beyond"]) == [11, 65535]
+
+
+def test_a_refused_frame_keeps_the_mapping_before_it(folder, rng):
+    geometry, options = Geometry(45, 33, PixelFormat.GRAY10), Options(Equalization(Mode.EQUALIZE))
+    bad = frame_of(rng, geometry, 3)
+    bad.pixels[6, 6] = 1024
+    kernels, scope = open_shim(folder, geometry, options), scope_of(geometry, options)
+    scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
+    tone = open_tone(scope, kernels, constant_tables(geometry, options), scratch)
+    before = {"luts": rng.integers(0, 1024, (1, 1, 1024)).astype(np.uint16)}
+    for pixels, kept in ((bad.pixels, True), (np.minimum(bad.pixels, 1023), False)):
+        found = {name: np.zeros(*spec) for name, spec in result_arrays(geometry, options).items()}
+        tone.count(None, pixels, found, before)
+        assert np.array_equal(found["luts"], before["luts"]) is kept
+
+
+@pytest.mark.parametrize("pixel_bytes", turn.PIXEL_BYTES)
+def test_pixels_of_every_size_are_turned(folder, rng, pixel_bytes):
+    samples = {1: (np.uint8,), 2: (np.uint16,), 3: (np.uint8, 3), 4: (np.uint16, 2), 6: (np.uint16, 3)}
+    kind, *channels = samples.get(pixel_bytes, (np.uint16, 4))
+    for orientation, (height, width) in product(Orientation, [(1, 1), (5, 131), (66, 67)]):
+        if orientation is Orientation.NONE:
+            continue
+        source = rng.integers(0, 255, (height, width, *channels)).astype(kind)
+        wanted = oracle_frames.turned(source, orientation)
+        swapped = orientation.swaps_sides
+        for naive in {False, swapped}:
+            shim = Shim(folder, (compiler.turn_source(swapped, pixel_bytes, naive=naive),))
+            out = np.zeros_like(wanted)
+            plan = turn.plan_turn(orientation, width, height, pixel_bytes)
+            turn.launch_turn(None, shim, plan, source, out)
+            np.testing.assert_array_equal(out, wanted)
+
+
+# What the shim notices
 
 
 def broken(folder, monkeypatch, kernel, pattern, replacement):
@@ -204,7 +341,7 @@ def test_a_barrier_that_not_all_threads_reach_is_noticed(tmp_path, rng, monkeypa
 
 
 def test_a_wrong_argument_list_is_noticed(folder):
-    kernel = open_shim(folder, PixelFormat.GRAY8, Options(hog=Hog()))["hog_blocks"]
+    kernel = open_shim(folder, Geometry(16, 16, PixelFormat.GRAY8), Options(hog=Hog()))["hog_blocks"]
     with pytest.raises(ShimError, match="number of arguments"):
         kernel((1, 1, 1), (16, 8, 1), (np.int32(3),))
 
@@ -214,7 +351,10 @@ def sanitized(folder, kernels=compiler.FOLDER):
     library = subprocess.run(
         ["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     )
-    environment = os.environ | {"LD_PRELOAD": library.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
+    environment = os.environ | {
+        "LD_PRELOAD": library.stdout.strip(),
+        "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0",
+    }
     command = [sys.executable, str(Path(__file__).with_name("sanitized.py")), str(folder), str(kernels)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

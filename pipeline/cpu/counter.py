@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from pipeline.cpu.cores import core_count
 from pipeline.cpu.heatmap import measure_tiles
 from pipeline.cpu.histogram import COUNTERS, count_tiles, fold_levels, sum_tiles
-from pipeline.cpu.window import counted_window
 from pipeline.frame import HeatMap
 from pipeline.geometry import Geometry
 from pipeline.options import Mode, Options
 from pipeline.tables import LEVELS, level_span, tile_grid
+from pipeline.window import counted_window
 
 Counts = NDArray[np.uint32]
 

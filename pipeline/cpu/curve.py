@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from pipeline.cpu.apply import apply_clahe, apply_lut, pack_luts
 from pipeline.cpu.cores import core_count
 from pipeline.cpu.lut import clahe_luts, equalize_lut, stretch_lut
-from pipeline.cpu.window import counted_window, mapped_window, windows_beside
 from pipeline.geometry import Geometry
 from pipeline.options import Mode, Options
 from pipeline.tables import blend, clip_limit, level_span, lut_scale, plain_lut, tile_grid, unmapped_lut
+from pipeline.window import counted_window, mapped_window, windows_beside
 
 Counts = NDArray[np.uint32]
 Levels = NDArray[Any]

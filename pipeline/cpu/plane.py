@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from pipeline.cpu.color import luma_plane, recolor_luma, recolor_value, value_plane
 from pipeline.cpu.weave import map_chroma, pick_luma, put_luma
-from pipeline.cpu.window import mapped_window, windows_beside
 from pipeline.cpu.words import clamp_words, highest, lower_words, raise_levels
-from pipeline.errors import FrameError
 from pipeline.formats import Chroma, Family
 from pipeline.geometry import Geometry
+from pipeline.lane import beyond_depth
 from pipeline.options import ColorMode, Options
 from pipeline.tables import chroma_lut
+from pipeline.window import mapped_window, windows_beside
 
 Levels = NDArray[Any]
 
@@ -89,10 +89,7 @@ class WordPlane:
             return self._scratch
         value = int(highest(pixels))
         if value > self._top:
-            raise FrameError(
-                f"a value of {value} came in a frame of {self._geometry}; its levels end at {self._top}:"
-                " name the right format or alignment, or set Options(clamp=True)"
-            )
+            raise beyond_depth(self._geometry, value)
         return pixels
 
     def mapped(self, out: Levels) -> Levels:

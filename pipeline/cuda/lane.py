@@ -1,24 +1,22 @@
 """The CUDA lane: uploads frame N and counts it, and meanwhile shows it through the mapping of frame N-1."""
 
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 import cupy
-import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.cuda import transfer
+from pipeline.cuda.delivery import deliver, reachable, shares_chroma
 from pipeline.cuda.faults import translated
-from pipeline.cuda.memory import is_pinned
-from pipeline.cuda.ring import Ring, Slot, Ticket
+from pipeline.cuda.ring import Planes, Ring, Slot, Ticket
+from pipeline.cuda.scope import scope_of
 from pipeline.cuda.step import Step
 from pipeline.cuda.streams import Streams
-from pipeline.errors import DeviceError, StateError
-from pipeline.formats import PixelFormat
-from pipeline.frame import Enhanced, Frame, Geometry, HeatMap
-from pipeline.lane import check_frame, output_geometry
-from pipeline.options import Mode, Options, Orientation, Output
+from pipeline.errors import StateError
+from pipeline.frame import Enhanced, Frame, LutKind
+from pipeline.geometry import Geometry
+from pipeline.lane import beyond_depth, check_frame, output_geometry
+from pipeline.options import Options
 from pipeline.stage import Stage
 from pipeline.succession import Succession
 
@@ -28,7 +26,12 @@ class CudaLane:
 
     A step is captured once a slot as a CUDA graph and replayed. Copies stay outside the graph, since the
     host side of a frame may lie in any page-locked memory; so do the rare frames that are mapped by their own
-    LUT or are corrupt. Enhanced pixels go straight to a page-locked `out`; any other is filled by `collect`.
+    LUT or are corrupt. Enhanced pixels go straight to an `out` that is page-locked or lies on the device; any
+    other is filled by `collect`. Planes on the device are read once what CuPy's current stream holds is done.
+
+    Whether a value lies beyond the depth of a frame is known only when it is collected: then `collect`
+    refuses it, and it takes its number and its mapping with it, as if it had not been submitted. Only where
+    it came first are frames in flight behind it shown through its mapping, made of its clamped values.
     """
 
     def __init__(self, index: int, geometry: Geometry, options: Options) -> None:
@@ -36,13 +39,15 @@ class CudaLane:
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
         self.options = options
-        _check_supported(geometry, options)
+        self._stays = _chroma_stays(geometry, options)
         self._device = cupy.cuda.Device(index)
         with translated(f"opening a lane for {geometry}"), self._device:
             self._streams = Streams()
             self._step = Step(geometry, options, self._streams)
             self._ring: Ring | None = Ring(geometry, options)
-            self._succession = Succession(options.equalization.mode)
+            # Whose mapping a frame is given, at its submission; and, with the refused ones left out, as told.
+            self._planned, self._told = (Succession(options.equalization.mode) for _ in range(2))
+            self._sequence = 0
             cupy.cuda.Stream.null.synchronize()  # the lane's streams do not wait for what cleared its memory
             if options.graph:
                 self._step.capture(self._ring)
@@ -54,7 +59,7 @@ class CudaLane:
 
     def next_input(self) -> Frame:
         """A frame in the page-locked input of the slot that the next `submit` takes."""
-        return Frame(self._open_ring().next().input, self.geometry.pixel_format)
+        return self._open_ring().next().input
 
     def submit(self, frame: Frame, out: Frame | None = None) -> None:
         """Enqueue one frame; nothing is waited for. Raises FrameError, StateError, DeviceError."""
@@ -65,7 +70,7 @@ class CudaLane:
         with translated("enqueuing a frame"):
             self._device.use()
             slot = ring.next()
-            slot.ticket = self._ticket(ring, frame, None if out is None else out.pixels)
+            slot.ticket = self._ticket(ring, frame, out)
             self._upload(slot, slot.ticket)
             self._compute(ring, slot, slot.ticket)
             self._download(slot, slot.ticket)
@@ -80,9 +85,8 @@ class CudaLane:
         with translated("waiting for a frame"):
             self._device.use()
             slot.done.synchronize()
-            enhanced = _outcome(slot, self.options)
         ring.collected += 1
-        return enhanced
+        return self._outcome(slot)
 
     def close(self) -> None:
         """Give all memory back; frames in flight are lost. Closing twice is harmless."""
@@ -102,13 +106,19 @@ class CudaLane:
         self.close()
 
     def _upload(self, slot: Slot, ticket: Ticket) -> None:
-        pixels = ticket.frame.pixels
-        if pixels is not slot.input and not is_pinned(pixels):
-            np.copyto(slot.input, pixels)
-            pixels = slot.input
-        with slot.clock.around(Stage.UPLOAD, self._streams.upload, ticket.timed):
-            transfer.upload(self._streams.upload, pixels, slot.raw)
-        slot.uploaded.record(self._streams.upload)
+        upload, planes = self._streams.upload, ticket.frame.planes
+        if any(map(transfer.on_device, planes)):
+            upload.wait_event(cupy.cuda.get_current_stream().record())
+        if not all(map(reachable, planes)):
+            planes = _moved(planes, slot.input.planes, ticket.in_place)
+        with slot.clock.around(Stage.UPLOAD, upload, ticket.timed):
+            if planes[0] is slot.input.pixels:
+                end = "chroma" if ticket.in_place else None
+                transfer.copy_block(upload, slot.host_input, slot.device_incoming, end=end)
+            else:
+                count = 1 if ticket.in_place else len(planes)
+                transfer.copy_planes(upload, planes[:count], slot.incoming[:count])
+        slot.uploaded.record(upload)
 
     def _compute(self, ring: Ring, slot: Slot, ticket: Ticket) -> None:
         enhance = self._streams.enhance
@@ -123,18 +133,35 @@ class CudaLane:
         download = self._streams.download
         download.wait_event(slot.enhanced)
         with slot.clock.around(Stage.DOWNLOAD, download, ticket.timed):
-            if ticket.direct_out is not None:
-                transfer.download(download, slot.arrays["enhanced"], ticket.direct_out)
-                transfer.download_block(download, slot.device_outcome, slot.host_outcome, "applied")
-            else:
-                transfer.download_block(download, slot.device_outcome, slot.host_outcome, "enhanced")
+            first = "enhanced" if ticket.in_place else slot.first_down
+            if ticket.direct and ticket.out is not None:
+                count = 1 if ticket.in_place else len(slot.planes)
+                transfer.copy_planes(download, slot.planes[:count], ticket.out.planes[:count])
+                first = "applied"
+            transfer.copy_block(download, slot.device_block, slot.host_outcome, first)
         slot.done.record(download)
 
-    def _ticket(self, ring: Ring, frame: Frame, out: NDArray[np.uint8] | None) -> Ticket:
-        kind, age = self._succession.advance(frame.corrupt)
+    def _ticket(self, ring: Ring, frame: Frame, out: Frame | None) -> Ticket:
+        kind, age = self._planned.advance(frame.corrupt)
         timed = ring.submitted % self.options.timing_every == 0
-        direct_out = out if out is not None and is_pinned(out) else None
-        return Ticket(frame, out, direct_out, ring.submitted, kind, age, timed)
+        direct = out is not None and all(map(reachable, out.planes))
+        in_place = out is not None and self._stays and shares_chroma(frame, out)
+        return Ticket(frame, out, direct, in_place, kind, age, timed)
+
+    def _outcome(self, slot: Slot) -> Enhanced:
+        """What a finished slot holds. Raises FrameError for a frame that is refused."""
+        ticket = slot.ticket
+        assert ticket is not None
+        beyond, highest = (int(n) for n in slot.host.get("beyond", (0, 0)))
+        if beyond and not self.options.clamp:
+            if not self.in_flight:
+                self._planned.follow(self._told)
+            raise beyond_depth(self.geometry, highest)
+        kind, age = self._told.advance(ticket.frame.corrupt)
+        if kind is LutKind.OWN and not ticket.own:
+            kind, age = ticket.lut_kind, ticket.lut_age  # it was behind a refused first frame
+        self._sequence += 1
+        return deliver(slot, self.options, self._sequence - 1, (kind, age), beyond)
 
     def _open_ring(self) -> Ring:
         if self._ring is None:
@@ -142,32 +169,15 @@ class CudaLane:
         return self._ring
 
 
-def _check_supported(geometry: Geometry, options: Options) -> None:
-    plain = replace(options, output=Output.SAME, orientation=Orientation.NONE, region=None)
-    known = geometry.pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24) and not geometry.limited
-    if not known or plain != options or options.equalization.mode is Mode.STRETCH:
-        raise DeviceError(f"{geometry} with {options} does not run on CUDA yet; open the lane on cpu")
+def _chroma_stays(geometry: Geometry, options: Options) -> bool:
+    """Whether the planes beside the luma come out as they went in."""
+    scope = scope_of(geometry, options)
+    return not (scope.turns or scope.gains) and len(geometry.plane_shapes) > 1
 
 
-def _outcome(slot: Slot, options: Options) -> Enhanced:
-    """What a finished slot holds, as the host sees it."""
-    ticket = slot.ticket
-    assert ticket is not None
-    host = slot.host | {name: slot.arrays[name] for name in slot.kept.arrays}
-    pixels = host["enhanced"] if ticket.out is None else ticket.out
-    if ticket.out is not None and ticket.direct_out is None:
-        np.copyto(ticket.out, host["enhanced"])
-    frame = ticket.frame
-    return Enhanced(
-        frame.shown(Frame(pixels, frame.pixel_format)),
-        ticket.sequence,
-        ticket.lut_kind,
-        ticket.lut_age,
-        host["bins"],
-        host["applied"],
-        slot.clock.read() if ticket.timed else {},
-        HeatMap(host["deviation"], host["distance"]) if options.heatmap else None,
-        host.get("hog"),
-        host.get("lbp"),
-        host.get("lbp_labels"),
-    )
+def _moved(planes: Planes, targets: Planes, luma_alone: bool) -> Planes:
+    """The planes where the GPU can read them."""
+    for plane, target in list(zip(planes, targets, strict=True))[: 1 if luma_alone else None]:
+        if plane is not target:
+            target[...] = cupy.asnumpy(plane) if transfer.on_device(plane) else plane
+    return targets

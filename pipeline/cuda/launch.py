@@ -11,17 +11,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pipeline.cuda.scope import Scope, scope_of, size_of
 from pipeline.frame import Geometry
 from pipeline.options import HogLayout, Lbp, Mode, Options
 from pipeline.tables import (
     HOG_BLOCK_PX,
     HOG_CELL_PX,
     LBP_CELL_PX,
-    Blend,
     blend,
     clip_limit,
     lut_scale,
-    tile_grid,
 )
 
 REPLICAS = 16
@@ -94,28 +93,24 @@ class Plans:
 
 
 def plan_step(geometry: Geometry, options: Options) -> Plans:
-    """All launches for frames of this geometry under these options."""
-    return Plans(
-        plan_histogram(geometry, options),
-        plan_apply(geometry, options),
-        plan_hog(geometry, options.hog.layout) if options.hog else None,
-        plan_lbp(geometry, options.lbp) if options.lbp else None,
-    )
+    """All launches for frames of this geometry, of 8 bits, under these options."""
+    hog, lbp = plan_features(geometry, options)
+    return Plans(plan_histogram(geometry, options), plan_apply(geometry, options), hog, lbp)
 
 
-def tile_counts(options: Options) -> tuple[int, int] | None:
-    """(columns, rows) of the tiles that are counted one by one; None if only the whole frame is."""
-    wanted = options.equalization.mode is Mode.CLAHE or options.heatmap
-    return options.equalization.tiles if wanted else None
+def plan_features(geometry: Geometry, options: Options) -> tuple[Plan | None, Plan | None]:
+    """The launches of HOG and LBP of the enhanced frame."""
+    output = scope_of(geometry, options).output
+    hog = plan_hog(output, options.hog.layout) if options.hog else None
+    return hog, plan_lbp(output, options.lbp) if options.lbp else None
 
 
 def plan_histogram(geometry: Geometry, options: Options) -> Plan:
     """Blocks (part of a tile, tile column, tile row); without tiles the frame is one."""
-    tiles = tile_grid(geometry.width, geometry.height, tile_counts(options) or (1, 1))
+    scope = scope_of(geometry, options)
+    tiles = scope.counted_tiles()
     most = max(HISTOGRAM_BLOCKS // (tiles.columns * tiles.rows), 1)
-    part_height, parts = _cut(tiles.tile_height, min(tiles.tile_pixels // HISTOGRAM_PIXELS, most))
-    per_tile = options.equalization.mode is Mode.CLAHE
-    pixels = tiles.tile_pixels if per_tile else geometry.width * geometry.height
+    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // HISTOGRAM_PIXELS, most))
     return Plan(
         "histogram",
         (parts, tiles.columns, tiles.rows),
@@ -124,30 +119,59 @@ def plan_histogram(geometry: Geometry, options: Options) -> Plan:
             np.int32(tiles.tile_width),
             np.int32(tiles.tile_height),
             np.int32(part_height),
-            np.int32(clip_limit(options.equalization.clip_limit, pixels)),
-            lut_scale(pixels),
+            *limit_and_scale(scope),
         ),
     )
 
 
+def limit_and_scale(scope: Scope) -> tuple[np.generic, np.generic]:
+    """Clip limit and levels a count, of a tile, or of all that is counted in a global mode."""
+    pixels, span = scope.mapped_tiles().tile_pixels, scope.span
+    limit = clip_limit(scope.options.equalization.clip_limit, pixels, span.high - span.low + 1)
+    return np.int32(limit), lut_scale(pixels, span.shown_high - span.shown_low)
+
+
 def plan_apply(geometry: Geometry, options: Options) -> Plan:
     """One LUT: a thread a chunk of 16 pixels. CLAHE: blocks (between tile centres x, y, part of its rows)."""
+    scope = scope_of(geometry, options)
     if options.equalization.mode is not Mode.CLAHE:
-        chunks = geometry.height * (geometry.width // CHUNK_PX + 2)
-        blocks = min(-(-chunks // APPLY_THREADS), APPLY_BLOCKS)
-        return Plan("apply_lut", (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
+        return plan_lut("apply_lut", *size_of(scope.mapped))
+    grid, part_height = rectangles(scope, APPLY_BLOCKS, APPLY_PIXELS)
     columns, rows = options.equalization.tiles
-    tiles = tile_grid(geometry.width, geometry.height, (columns, rows))
-    height = _widest(blend(geometry.height, tiles.tile_height, rows))
-    pixels = height * tiles.tile_width
-    most = max(APPLY_BLOCKS // (columns + 1) // rows, 1)
-    part_height, parts = _cut(height, min(pixels // APPLY_PIXELS, most))
     return Plan(
         "apply_clahe",
-        (columns + 1, rows + 1, parts),
+        grid,
         (APPLY_THREADS, 1, 1),
         (np.int32(columns), np.int32(rows), np.int32(part_height)),
     )
+
+
+def plan_beside(geometry: Geometry, options: Options) -> Plan | None:
+    """The copy of the whole frame, over which the mapped pixels are put; None where all are mapped."""
+    scope = scope_of(geometry, options)
+    height, width = scope.turned.shape[:2]
+    return plan_lut("beside", width, height) if scope.beside else None
+
+
+def plan_lut(kernel: str, width: int, height: int) -> Plan:
+    """One LUT: a thread a chunk of 16 pixels."""
+    chunks = height * (width // CHUNK_PX + 2)
+    blocks = min(-(-chunks // APPLY_THREADS), APPLY_BLOCKS)
+    return Plan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
+
+
+def rectangles(scope: Scope, blocks: int, pixels: int) -> tuple[tuple[int, int, int], int]:
+    """The grid that cuts what is mapped along tile centres, and the rows of a part.
+
+    blocks, pixels : most blocks to aim at, fewest pixels worth one
+    """
+    columns, rows = scope.options.equalization.tiles
+    tiles, height = scope.mapped_tiles(), size_of(scope.mapped)[1]
+    edges = blend(height, tiles.tile_height, rows, scope.origin[1]).edges
+    widest = int(np.diff(edges).max())
+    most = max(blocks // (columns + 1) // rows, 1)
+    part_height, parts = cut(widest, min(widest * tiles.tile_width // pixels, most))
+    return (columns + 1, rows + 1, parts), part_height
 
 
 def plan_hog(geometry: Geometry, layout: HogLayout) -> Plan | None:
@@ -196,8 +220,15 @@ def launch_histogram(
 
     One launch: the last block done with a tile builds that tile's LUT.
     """
-    _launch(
-        *(stream, kernels, plan, *_plane(pixels), tables.get("source_x", NULL), tables.get("source_y", NULL)),
+    launch(
+        *(
+            stream,
+            kernels,
+            plan,
+            *plane_arguments(pixels),
+            tables.get("source_x", NULL),
+            tables.get("source_y", NULL),
+        ),
         *(*plan.numbers, scratch.get("partials", NULL), scratch["totals"], scratch["counters"]),
         *(bins, luts, deviation, distance),
     )
@@ -217,8 +248,8 @@ def launch_apply(
     blends = ("edges_x", "blend_x", "edges_y", "blend_y")
     given = [tables[name] for name in blends] if plan.kernel == "apply_clahe" else []
     luma_pitch = np.int64(0 if luma is NULL else luma.strides[0])
-    _launch(
-        *(stream, kernels, plan, *_plane(pixels), luts, *given, *plan.numbers),
+    launch(
+        *(stream, kernels, plan, *plane_arguments(pixels), luts, *given, *plan.numbers),
         *(enhanced, np.int64(enhanced.strides[0]), luma, luma_pitch),
     )
 
@@ -227,7 +258,7 @@ def launch_hog(
     stream: Any, kernels: Kernels, plan: Plan, luma: Any, tables: Mapping[str, Any], hog: Any
 ) -> None:
     """Describe the enhanced luma by HOG, in the layout the plan was made for."""
-    _launch(stream, kernels, plan, *_plane(luma), tables["hog_gamma"], *plan.numbers, hog)
+    launch(stream, kernels, plan, *plane_arguments(luma), tables["hog_gamma"], *plan.numbers, hog)
 
 
 def launch_lbp(
@@ -241,30 +272,26 @@ def launch_lbp(
 ) -> None:
     """Count the LBP labels of every cell of the enhanced luma; `labels` also receives every pixel's."""
     labels_pitch = np.int64(0 if labels is NULL else labels.strides[0])
-    _launch(
+    launch(
         stream,
         kernels,
         plan,
-        *(*_plane(luma), tables["lbp_labels"], *plan.numbers, lbp, labels, labels_pitch),
+        *(*plane_arguments(luma), tables["lbp_labels"], *plan.numbers, lbp, labels, labels_pitch),
     )
 
 
-def _launch(stream: Any, kernels: Kernels, plan: Plan, *args: Any) -> None:
+def launch(stream: Any, kernels: Kernels, plan: Plan, *args: Any) -> None:
+    """Enqueue one kernel."""
     kernels[plan.kernel](plan.grid, plan.block, args, shared_mem=plan.shared_bytes, stream=stream)
 
 
-def _plane(pixels: Any) -> tuple[Any, np.int64, np.int32, np.int32]:
+def plane_arguments(pixels: Any) -> tuple[Any, np.int64, np.int32, np.int32]:
     """Every kernel's first arguments: pixels, pitch in bytes, width, height."""
     height, width = pixels.shape[:2]
     return pixels, np.int64(pixels.strides[0]), np.int32(width), np.int32(height)
 
 
-def _cut(height: int, wanted: int) -> tuple[int, int]:
+def cut(height: int, wanted: int) -> tuple[int, int]:
     """Cut `height` rows into about `wanted` equal parts: (rows of a part, number of parts)."""
     part_height = -(-height // max(min(wanted, height), 1))
     return part_height, -(-height // part_height)
-
-
-def _widest(axis: Blend) -> int:
-    """Most pixels between two tile centres along one axis."""
-    return int(np.diff(axis.edges).max())

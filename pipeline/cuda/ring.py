@@ -6,30 +6,37 @@ from typing import Any
 import cupy
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from numpy.typing import NDArray
 
-from pipeline.cuda.arrays import hog_shape, result_arrays
-from pipeline.cuda.memory import ALIGN_PITCH_BYTES, DeviceBlock, PinnedBlock, Spec
+from pipeline.cuda.arrays import first_luts, result_arrays
+from pipeline.cuda.memory import ALIGN_PITCH_BYTES, DeviceBlock, PinnedBlock
+from pipeline.cuda.scope import Scope, scope_of
 from pipeline.cuda.timing import StageClock
+from pipeline.formats import Color
 from pipeline.frame import Frame, Geometry, LutKind
 from pipeline.options import Options
-from pipeline.tables import LEVELS
+from pipeline.tables import hog_shape
 
 ON_REQUEST = ("hog", "lbp", "lbp_labels")
 """Results that stay on the device when `Options.features_on_device` is set."""
+
+MAPPINGS = ("luts", "display_luts")
+"""What the next frame is mapped through; stays on the device."""
+
+Planes = tuple[Any, ...]
 
 
 @dataclass(slots=True)
 class Ticket:
     """What the host remembers of the frame that occupies a slot.
 
-    direct_out : `out`, if the GPU can write there by itself
+    direct : the GPU can write to `out` by itself
+    in_place : the chroma stays where it is, in `out`, which shares it with the frame
     """
 
     frame: Frame
-    out: NDArray[np.uint8] | None
-    direct_out: NDArray[np.uint8] | None
-    sequence: int
+    out: Frame | None
+    direct: bool
+    in_place: bool
     lut_kind: LutKind
     lut_age: int
     timed: bool
@@ -48,33 +55,38 @@ class Ticket:
 class Slot:
     """Buffers, events and graphs of one frame in flight.
 
-    raw : device, the frame as it came; `input` is its page-locked twin
-    enhanced, bins, applied, ... : device arrays of `outcome`, which comes down in one copy to `host`
+    incoming : device, the planes as they come; `input` is the page-locked twin of them all
+    raw : device, the plane that is counted and mapped, turned
+    chroma : device, the other planes of the enhanced frame. They lie between the incoming luma and the
+        enhanced one: what comes up whole, and what goes down whole, is one copy each, and chroma that stays
+        as it is moves no further
+    enhanced, bins, applied, ... : device arrays that come down to `host` with the chroma
     luts : device, the mapping made from this frame, read by the next one
     """
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
-        incoming: Spec = {"raw": (pitched_shape(geometry), np.uint8)}
+        scope = scope_of(geometry, options)
         results = result_arrays(geometry, options)
-        luts = results.pop("luts")
+        mappings = {name: results.pop(name) for name in MAPPINGS if name in results}
         kept = {
             name: results.pop(name) for name in ON_REQUEST if name in results and options.features_on_device
         }
-        outcome: Spec = {"enhanced": (pitched_shape(geometry), np.uint8), "applied": luts, **results}
+        first, *chroma = _plane_specs(scope.turned, "raw")
+        outcome = dict([*chroma, ("enhanced", pitched(scope.output.shape, scope.output.dtype.type))])
+        outcome |= {"applied": mappings["luts"], **results}
+        incoming = dict(_plane_specs(geometry, "raw"))
 
-        self.device_input, self.host_input = DeviceBlock(incoming), PinnedBlock(incoming)
-        self.device_outcome, self.host_outcome = DeviceBlock(outcome), PinnedBlock(outcome)
-        self.kept = DeviceBlock({"luts": luts, **kept})
+        self.device_block = DeviceBlock(dict([first]) | outcome)
+        self.device_incoming = DeviceBlock(incoming) if scope.turns else self.device_block
+        self.host_input, self.host_outcome = PinnedBlock(incoming), PinnedBlock(outcome)
+        self.kept = DeviceBlock({**mappings, **kept})
+        self.first_down = next(iter(outcome))
 
-        self.raw = rows_of(self.device_input.arrays["raw"], geometry)
-        self.input = rows_of(self.host_input.arrays["raw"], geometry)
-        self.arrays = {**self.device_outcome.arrays, **self.kept.arrays}
-        self.arrays["enhanced"] = rows_of(self.arrays["enhanced"], geometry)
-        self.arrays["luts"][:] = cupy.arange(LEVELS, dtype=cupy.uint8)
-        self.host = dict(self.host_outcome.arrays)
-        self.host["enhanced"] = rows_of(self.host["enhanced"], geometry)
-        if options.hog is not None:
-            self.host.setdefault("hog", np.empty(hog_shape(geometry, options.hog.layout), np.float32))
+        self.incoming = _planes_of(self.device_incoming.arrays, geometry)
+        self.input = _frame(_planes_of(self.host_input.arrays, geometry), geometry)
+        self._name_arrays(scope, options)
+        for name, lut in first_luts(geometry, options).items():
+            self.arrays[name][...] = cupy.asarray(lut)
 
         self.uploaded, self.forked, self.lut_ready, self.enhanced = (
             cupy.cuda.Event(disable_timing=True) for _ in range(4)
@@ -83,6 +95,27 @@ class Slot:
         self.clock = StageClock()
         self.graphs: dict[bool, Any] = {}  # the captured step, without and with stage times
         self.ticket: Ticket | None = None
+
+    def _name_arrays(self, scope: Scope, options: Options) -> None:
+        turned, output = scope.turned, scope.output
+        turned_planes = _planes_of(self.device_block.arrays, turned)
+        # From the last row on: that is all a frame upside down takes.
+        self.raw = self.incoming[0][::-1] if scope.turns_rows_alone else turned_planes[0]
+        self.chroma = turned_planes[1:]
+        self.arrays = {**self.device_block.arrays, **self.kept.arrays}
+        self.arrays["enhanced"] = rows_of(self.arrays["enhanced"], output.shape)
+        self.host: dict[str, Any] = dict(self.host_outcome.arrays)
+        self.host["enhanced"] = rows_of(self.host["enhanced"], output.shape)
+        self.output = _frame(
+            (self.host["enhanced"], *_planes_of(self.host_outcome.arrays, turned, first=1)), output
+        )
+        if options.hog is not None:
+            self.host.setdefault("hog", np.empty(hog_shape(output, options.hog.layout), np.float32))
+
+    @property
+    def planes(self) -> Planes:
+        """The enhanced planes on the device."""
+        return (self.arrays["enhanced"], *self.chroma)
 
 
 class Ring:
@@ -106,14 +139,42 @@ class Ring:
         return self.slots[self.slots.index(slot) - 1]
 
 
-def pitched_shape(geometry: Geometry) -> tuple[int, int]:
-    """(rows, bytes of a row) of a frame in device memory: every row begins where wide loads may."""
-    row_bytes = geometry.width * geometry.pixel_format.channels
-    return geometry.height, -(-row_bytes // ALIGN_PITCH_BYTES) * ALIGN_PITCH_BYTES
+def pitched(shape: tuple[int, ...], dtype: type[np.generic]) -> tuple[tuple[int, int], type[np.generic]]:
+    """(rows, samples of a row) of a plane in device memory: every row begins where wide loads may."""
+    row_bytes = int(np.prod(shape[1:])) * np.dtype(dtype).itemsize
+    pitch = -(-row_bytes // ALIGN_PITCH_BYTES) * ALIGN_PITCH_BYTES
+    return (shape[0], pitch // np.dtype(dtype).itemsize), dtype
 
 
-def rows_of(memory: Any, geometry: Geometry) -> Any:
-    """The pixels of a frame, `geometry.shape`, in pitched memory (NumPy or CuPy)."""
+def rows_of(memory: Any, shape: tuple[int, ...]) -> Any:
+    """A plane of this shape in pitched memory (NumPy or CuPy)."""
     view = as_strided if isinstance(memory, np.ndarray) else cupy.lib.stride_tricks.as_strided
-    strides = (memory.strides[0], geometry.pixel_format.channels, 1)
-    return view(memory, geometry.shape, strides[:1] + strides[-len(geometry.shape) + 1 :])
+    pitch, size = memory.strides
+    pixel = (size,) if len(shape) == 2 else (shape[2] * size, size)
+    return view(memory, shape, (pitch, *pixel))
+
+
+def _plane_specs(geometry: Geometry, first: str) -> list[tuple[str, Any]]:
+    names = (first, "chroma", "chroma_2")
+    specs = [pitched(shape, geometry.dtype.type) for shape in geometry.plane_shapes]
+    return list(zip(names, specs, strict=False))
+
+
+def _planes_of(arrays: dict[str, Any], geometry: Geometry, first: int = 0) -> Planes:
+    """The planes of a frame, from the `first` one on, in the block that `_plane_specs` describe."""
+    names = [name for name, _ in _plane_specs(geometry, "raw")]
+    return tuple(
+        rows_of(arrays[name], shape)
+        for name, shape in list(zip(names, geometry.plane_shapes, strict=True))[first:]
+    )
+
+
+def _frame(planes: Planes, geometry: Geometry) -> Frame:
+    return Frame(
+        planes[0],
+        geometry.pixel_format,
+        chroma=planes[1:],
+        color=Color(geometry.range),
+        alignment=geometry.alignment,
+        width=geometry.width,
+    )

@@ -6,12 +6,14 @@ from typing import Any
 import cupy
 from numpy.typing import NDArray
 
-from pipeline.cuda import launch, transfer
+from pipeline.cuda import launch, transfer, turn
 from pipeline.cuda.arrays import constant_tables, scratch_arrays
-from pipeline.cuda.compiler import compile_kernels
+from pipeline.cuda.compiler import compile_kernels, kernel_sources
 from pipeline.cuda.memory import DeviceBlock
-from pipeline.cuda.ring import Ring, Slot
+from pipeline.cuda.ring import MAPPINGS, Ring, Slot
+from pipeline.cuda.scope import scope_of
 from pipeline.cuda.streams import Streams
+from pipeline.cuda.tone import open_tone
 from pipeline.frame import Geometry
 from pipeline.options import Options
 from pipeline.stage import Stage
@@ -22,10 +24,14 @@ class Step:
 
     def __init__(self, geometry: Geometry, options: Options, streams: Streams) -> None:
         self._streams = streams
-        self._kernels = compile_kernels(geometry.pixel_format, options)
-        self._plans = launch.plan_step(geometry, options)
+        scope = scope_of(geometry, options)
+        self._kernels = compile_kernels(kernel_sources(geometry, options))
         self._tables = _upload_tables(constant_tables(geometry, options))
         self._scratch = DeviceBlock(scratch_arrays(geometry, options)).arrays
+        self._tone = open_tone(scope, self._kernels, self._tables, self._scratch)
+        self._turns = turn.plan_turns(scope)
+        self._gains = turn.plan_gains(scope)
+        self._hog, self._lbp = launch.plan_features(geometry, options)
 
     def capture(self, ring: Ring) -> None:
         """Capture the steady step of every slot as a graph, without and with stage times."""
@@ -45,57 +51,52 @@ class Step:
         for nothing else. `histogram` forks off beside it and joins at the end of the step.
         """
         histogram, enhance = self._streams.histogram, self._streams.enhance
-        mapping = slot.arrays["luts"] if own else previous.arrays["luts"]
+        source = slot if own else previous
+        mapping = {name: source.arrays[name] for name in MAPPINGS if name in source.arrays}
+        self.turn(slot)
         slot.forked.record(enhance)
 
         histogram.wait_event(slot.forked)
         with slot.clock.around(Stage.HISTOGRAM, histogram, timed):
-            self.count(slot)
+            self.count(slot, None if own else mapping)
         if carried:
-            transfer.copy_on_device(histogram, mapping, slot.arrays["luts"])
-        transfer.copy_on_device(histogram, mapping, slot.arrays["applied"])
+            for name, luts in mapping.items():
+                transfer.copy_on_device(histogram, luts, slot.arrays[name])
+        transfer.copy_on_device(histogram, mapping["luts"], slot.arrays["applied"])
         slot.lut_ready.record(histogram)
 
         if own:
             enhance.wait_event(slot.lut_ready)
         with slot.clock.around(Stage.APPLY, enhance, timed):
             self.apply(slot, mapping)
-        if (hog := self._plans.hog) is not None:
+        if self._hog is not None:
             with slot.clock.around(Stage.HOG, enhance, timed):
-                self.describe_hog(slot, hog)
-        if (lbp := self._plans.lbp) is not None:
+                self.describe_hog(slot, self._hog)
+        if self._lbp is not None:
             with slot.clock.around(Stage.LBP, enhance, timed):
-                self.describe_lbp(slot, lbp)
+                self.describe_lbp(slot, self._lbp)
         enhance.wait_event(slot.lut_ready)
 
-    def count(self, slot: Slot) -> None:
-        """Launch the histogram of the raw frame and the mapping made from it, on `histogram`."""
-        arrays = slot.arrays
-        launch.launch_histogram(
-            self._streams.histogram,
-            self._kernels,
-            self._plans.histogram,
-            slot.raw,
-            self._tables,
-            self._scratch,
-            arrays["bins"],
-            arrays["luts"],
-            arrays.get("deviation", launch.NULL),
-            arrays.get("distance", launch.NULL),
-        )
+    def turn(self, slot: Slot) -> None:
+        """Launch the turn of the incoming planes, on `enhance`; for most frames there is none."""
+        for plan, source, target in zip(self._turns, slot.incoming, (slot.raw, *slot.chroma), strict=True):
+            if plan is not None:
+                turn.launch_turn(self._streams.enhance, self._kernels, plan, source, target)
 
-    def apply(self, slot: Slot, mapping: Any) -> None:
-        """Launch the mapping of the raw frame, on `enhance`."""
-        launch.launch_apply(
-            self._streams.enhance,
-            self._kernels,
-            self._plans.apply,
-            slot.raw,
-            mapping,
-            self._tables,
-            slot.arrays["enhanced"],
-            self._scratch.get("luma", launch.NULL),
-        )
+    def count(self, slot: Slot, before: Mapping[str, Any] | None) -> None:
+        """Launch the histogram of the raw frame and the mapping made from it, on `histogram`."""
+        histogram = self._streams.histogram
+        if "beyond" in slot.arrays:
+            transfer.clear(histogram, slot.arrays["beyond"])
+        self._tone.count(histogram, slot.raw, slot.arrays, before)
+
+    def apply(self, slot: Slot, mapping: Mapping[str, Any]) -> None:
+        """Launch the mapping of the raw frame and the gain of its chroma, on `enhance`."""
+        enhance = self._streams.enhance
+        self._tone.apply(enhance, slot.raw, mapping, slot.arrays["enhanced"])
+        for plan, samples in zip(self._gains, slot.planes, strict=True):
+            if plan is not None:
+                turn.launch_gain(enhance, self._kernels, plan, samples, self._tables["chroma"])
 
     def describe_hog(self, slot: Slot, plan: launch.Plan) -> None:
         """Launch the HOG of the enhanced luma, on `enhance`."""
@@ -121,7 +122,7 @@ class Step:
         )
 
     def _luma(self, slot: Slot) -> Any:
-        return self._scratch.get("luma", slot.arrays["enhanced"])
+        return self._tone.luma(slot.arrays["enhanced"])
 
 
 def _upload_tables(tables: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

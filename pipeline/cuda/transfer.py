@@ -1,33 +1,47 @@
-"""Copies between host and device: enqueued, never waited for here."""
+"""Copies between host and device: enqueued, never waited for here. Either side may lie anywhere."""
 
+from collections.abc import Iterable
 from typing import Any
 
+import cupy
+import numpy as np
 from cupy.cuda import runtime
-from numpy.typing import NDArray
 
 from pipeline.cuda.memory import DeviceBlock, PinnedBlock
 
+ANY_KIND = runtime.memcpyDefault
+"""The driver tells by the addresses from where to where a copy goes."""
 
-def upload(stream: Any, pixels: NDArray[Any], target: Any) -> None:
-    """Copy host `pixels` to the device array `target` of the same shape; rows of either may be pitched."""
-    _copy_rows(stream, pixels, pixels.ctypes.data, target, target.data.ptr, runtime.memcpyHostToDevice)
-
-
-def download(stream: Any, source: Any, pixels: NDArray[Any]) -> None:
-    """Copy the device array `source` to host `pixels` of the same shape; rows of either may be pitched."""
-    _copy_rows(stream, source, source.data.ptr, pixels, pixels.ctypes.data, runtime.memcpyDeviceToHost)
+Block = DeviceBlock | PinnedBlock
 
 
-def download_block(stream: Any, source: DeviceBlock, target: PinnedBlock, first: str) -> None:
-    """Copy the arrays from `first` on, in one go, to a block of the same spec."""
-    start = source.offsets[first]
-    runtime.memcpyAsync(
-        target.address + start,
-        source.address + start,
-        source.size_bytes - start,
-        runtime.memcpyDeviceToHost,
-        stream.ptr,
-    )
+def copy_planes(stream: Any, sources: Iterable[Any], targets: Iterable[Any]) -> None:
+    """Copy planes to others of the same shapes; rows of either may be pitched."""
+    for source, target in zip(sources, targets, strict=True):
+        copy_plane(stream, source, target)
+
+
+def copy_plane(stream: Any, source: Any, target: Any) -> None:
+    """Copy one plane to another of the same shape; rows of either may be pitched."""
+    height, row_bytes = source.shape[0], source.nbytes // source.shape[0]
+    source_pitch, target_pitch = (array.strides[0] if height > 1 else row_bytes for array in (source, target))
+    where = address_of(target), address_of(source)
+    if source_pitch == target_pitch:
+        runtime.memcpyAsync(*where, source_pitch * (height - 1) + row_bytes, ANY_KIND, stream.ptr)
+    else:
+        runtime.memcpy2DAsync(
+            where[0], target_pitch, where[1], source_pitch, row_bytes, height, ANY_KIND, stream.ptr
+        )
+
+
+def copy_block(
+    stream: Any, source: Block, target: Block, first: str | None = None, end: str | None = None
+) -> None:
+    """Copy the arrays from `first` on (and up to `end`), in one go, to the same ones of another block."""
+    start, target_start = (0, 0) if first is None else (source.offsets[first], target.offsets[first])
+    stop = min(source.size_bytes, source.offsets[end] if end else source.size_bytes)
+    size = min(stop - start, target.size_bytes - target_start)
+    runtime.memcpyAsync(target.address + target_start, source.address + start, size, ANY_KIND, stream.ptr)
 
 
 def copy_on_device(stream: Any, source: Any, target: Any) -> None:
@@ -37,13 +51,16 @@ def copy_on_device(stream: Any, source: Any, target: Any) -> None:
     )
 
 
-def _copy_rows(stream: Any, source: Any, source_at: int, target: Any, target_at: int, kind: int) -> None:
-    height, row_bytes = source.shape[0], source.nbytes // source.shape[0]
-    source_pitch, target_pitch = (array.strides[0] if height > 1 else row_bytes for array in (source, target))
-    if source_pitch == target_pitch:
-        size = source_pitch * (height - 1) + row_bytes
-        runtime.memcpyAsync(target_at, source_at, size, kind, stream.ptr)
-    else:
-        runtime.memcpy2DAsync(
-            target_at, target_pitch, source_at, source_pitch, row_bytes, height, kind, stream.ptr
-        )
+def clear(stream: Any, array: Any) -> None:
+    """Set a contiguous device array to 0."""
+    runtime.memsetAsync(array.data.ptr, 0, array.nbytes, stream.ptr)
+
+
+def address_of(array: Any) -> int:
+    """Where an array begins, in host or in device memory."""
+    return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+
+
+def on_device(array: Any) -> bool:
+    """Whether an array lies in device memory."""
+    return isinstance(array, cupy.ndarray)

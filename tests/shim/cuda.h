@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <ucontext.h>
@@ -68,7 +69,7 @@ constexpr int WARP = 32;
 enum class State { ready, at_block_barrier, at_warp_barrier, done };
 
 struct Fiber {
-    std::vector<char> stack = std::vector<char>(STACK_BYTES);
+    std::unique_ptr<char[]> stack{new char[STACK_BYTES]};
     std::jmp_buf registers;
     bool started = false;
     void *fake_stack = nullptr;
@@ -111,7 +112,7 @@ inline void live() {
 inline void start() {
     static ucontext_t context; // left for good by live()
     getcontext(&context);
-    context.uc_stack.ss_sp = current->stack.data();
+    context.uc_stack.ss_sp = current->stack.get();
     context.uc_stack.ss_size = STACK_BYTES;
     context.uc_link = nullptr;
     makecontext(&context, live, 0);
@@ -122,7 +123,7 @@ inline void start() {
 inline void resume(Fiber &fiber) {
     void *fake_stack = nullptr;
     current = &fiber;
-    __sanitizer_start_switch_fiber(&fake_stack, fiber.stack.data(), STACK_BYTES);
+    __sanitizer_start_switch_fiber(&fake_stack, fiber.stack.get(), STACK_BYTES);
     if (_setjmp(scheduler) == 0) {
         if (!fiber.started)
             start();
@@ -187,7 +188,8 @@ inline bool run_block(std::size_t threads, std::mt19937 &random) {
 }
 
 inline void make_fibers(std::size_t threads) {
-    fibers = std::vector<Fiber>(threads);
+    if (fibers.size() < threads)
+        fibers = std::vector<Fiber>(threads);
     exchanges.assign((threads + WARP - 1) / WARP * WARP, 0);
     for (std::size_t i = 0; i < threads; ++i) {
         const unsigned index = static_cast<unsigned>(i);

@@ -1,6 +1,5 @@
 // One kernel with its launcher, as a shared object. -DKERNEL_FILE='"histogram.cu"' -DKERNEL=histogram
-#include "cuda.h"
-
+// The header of the shim is included from the command line, compiled beforehand.
 #include KERNEL_FILE
 
 extern "C" const char *shim_launch(void *const *args, const std::size_t *sizes, std::size_t count,

@@ -7,13 +7,13 @@
 // every so many rows of a part.
 // Shared memory: 2,048 bytes, the LUTs as bfloat16, which holds 0..255 exactly and is the upper half of a float.
 //
-//   pixels, enhanced (height, width[, 3]) u8, rows `pitch` and `enhanced_pitch` bytes apart
+//   pixels, enhanced (height, width[, CHANNELS]) u8, rows `pitch` and `enhanced_pitch` bytes apart
 //   luts             (rows, columns, 256)
 //   edges_x          (columns + 2): rectangle k covers columns edges_x[k] .. edges_x[k + 1] - 1
 //   blend_x          (width): shares of the left (x) and of the right LUT (y); likewise for rows
 //   luma             (height, width) u8, the enhanced luma, if LUMA
 //
-// Defines: CHANNELS, VALUE (pixels.cuh), COPY 0, LUMA (quad.cuh).
+// Defines: CHANNELS, VALUE, PLACE (pixels.cuh), COPY 0, LUMA (quad.cuh).
 // Every operation is rounded on its own, in the order of the spec; no fused multiply-add.
 #include "quad.cuh"
 

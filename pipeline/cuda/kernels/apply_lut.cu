@@ -3,11 +3,11 @@
 // Launch: any number of blocks of 256 threads; a thread takes 16 pixels of a row at a time.
 // Shared memory: 256 bytes, the LUT.
 //
-//   pixels, enhanced (height, width[, 3]) u8, rows `pitch` and `enhanced_pitch` bytes apart
+//   pixels, enhanced (height, width[, CHANNELS]) u8, rows `pitch` and `enhanced_pitch` bytes apart
 //   lut              (256)
 //   luma             (height, width) u8, the enhanced luma, if LUMA
 //
-// Defines: CHANNELS, VALUE (pixels.cuh), COPY, LUMA (quad.cuh).
+// Defines: CHANNELS, VALUE, PLACE (pixels.cuh), COPY, LUMA (quad.cuh).
 #include "quad.cuh"
 
 __shared__ u8 levels[256];

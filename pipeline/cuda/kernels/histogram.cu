@@ -1,14 +1,14 @@
-// Histograms of the raw frame and the mapping made from them (spec 1, 2, 3, 4, 13), in one launch.
+// Histograms of a raw frame of 8 bits and its mapping (spec 1, 2, 3, 4, 8, 9, 13), in one launch.
 //
 // Every block counts the rows of one part of one tile. The last block done with a tile builds its LUT and
 // measures its contrast; the last block of all adds up the global bins and builds the LUT of a global mode.
 //
 // Launch: grid (parts, tile columns, tile rows), 256 threads; without tiles the frame is one tile. Once all is
 // counted, thread v has level v.
-// Shared memory: 32,834 bytes. Every lane counts in a bank of its own, so that no two lanes of a warp ever meet,
+// Shared memory: 32,835 bytes. Every lane counts in a bank of its own, so that no two lanes of a warp ever meet,
 // whatever the picture.
 //
-//   pixels    (height, width[, 3]) u8, rows `pitch` bytes apart
+//   pixels    (height, width[, CHANNELS]) u8, rows `pitch` bytes apart
 //   source_x  (columns * tile_width), source_y (rows * tile_height): the real pixel a padded one shows
 //   limit, scale: clip limit (0: none) and grey levels a count, of a tile, or of the frame in a global mode
 //   partials  (rows, columns, parts, 256) scratch
@@ -18,7 +18,8 @@
 //   luts      (rows, columns, 256) for CLAHE, else (256)
 //   deviation (rows, columns), distance (rows, columns): the heat map
 //
-// Defines: CHANNELS, VALUE (pixels.cuh); MODE 0 identity, 1 equalize, 2 clipped, 3 CLAHE; HEATMAP 0 or 1.
+// Defines: CHANNELS, VALUE, PLACE (pixels.cuh); MODE 0 identity, 1 equalize, 2 clipped, 3 CLAHE, 4 stretch;
+// LIMITED 1 if only levels 16..235 carry the picture; HEATMAP 0 or 1.
 // All sums are of integers, so that no order changes a result.
 #include "pixels.cuh"
 
@@ -28,12 +29,14 @@ constexpr int WARP = 32;
 constexpr int WARPS = THREADS / WARP;
 constexpr int REPLICAS = 16;
 constexpr int BATCH = CHANNELS == 1 ? 4 : 2; // chunks that a thread reads before it counts them
+constexpr int LOW = LIMITED ? 16 : 0, HIGH = LIMITED ? 235 : 255, SPAN = HIGH - LOW;
 constexpr bool CLAHE = MODE == 3;
 constexpr bool TILES = CLAHE || HEATMAP;
 
 __shared__ uint4 counts[LEVELS][WARP / 4]; // [level][lane]
 __shared__ i64 warp_sums[WARPS];
 __shared__ bool is_last_of_tile, is_last_of_all;
+__shared__ u8 lowest_level;
 
 // Count at byte `offset` of `counts`.
 __device__ __forceinline__ void count_at(const u32 offset) {
@@ -75,13 +78,25 @@ __device__ __forceinline__ void count_chunk(const Chunk &chunk) {
         count_word(vectors[0].y, lane);
         count_word(vectors[0].z, lane);
         count_word(vectors[0].w, lane);
+    } else if constexpr (CHANNELS == 2) {
+        const u32 lane = threadIdx.x % WARP * 0x04040404u;
+#pragma unroll
+        for (int i = 0; i < CHANNELS; ++i) {
+            count_word(woven_lumas(vectors[i].x, vectors[i].y), lane);
+            count_word(woven_lumas(vectors[i].z, vectors[i].w), lane);
+        }
     } else {
-        const u32 words[12] = {vectors[0].x, vectors[0].y, vectors[0].z, vectors[0].w,
-                               vectors[1].x, vectors[1].y, vectors[1].z, vectors[1].w,
-                               vectors[2].x, vectors[2].y, vectors[2].z, vectors[2].w};
+        u32 words[4 * CHANNELS];
+#pragma unroll
+        for (int i = 0; i < CHANNELS; ++i) {
+            words[4 * i] = vectors[i].x;
+            words[4 * i + 1] = vectors[i].y;
+            words[4 * i + 2] = vectors[i].z;
+            words[4 * i + 3] = vectors[i].w;
+        }
 #pragma unroll
         for (int p = 0; p < CHUNK; ++p) {
-            const int b = 3 * p, g = b + 1, r = b + 2;
+            const int b = CHANNELS * p + PLACE, g = CHANNELS * p + 1, r = CHANNELS * p + 2 - PLACE;
             count_level(plane_of(static_cast<int>(byte_of(words[b / 4], b % 4)),
                                  static_cast<int>(byte_of(words[g / 4], g % 4)),
                                  static_cast<int>(byte_of(words[r / 4], r % 4))));
@@ -203,19 +218,54 @@ __device__ __forceinline__ u32 block_scan(u32 value) {
     return value;
 }
 
-__device__ __forceinline__ u8 level_of(const u32 count, const float scale) {
-    return static_cast<u8>(min(__float2int_rn(__fmul_rn(__uint2float_rn(count), scale)), 255));
+// Levels outside the range count as its ends (spec 9).
+__device__ __forceinline__ u32 folded(const u32 count) {
+    if constexpr (!LIMITED)
+        return count;
+    const int level = static_cast<int>(threadIdx.x);
+    const u32 below = static_cast<u32>(block_sum(level < LOW ? count : 0));
+    const u32 above = static_cast<u32>(block_sum(level > HIGH ? count : 0));
+    if (level < LOW || level > HIGH)
+        return 0;
+    return count + (level == LOW ? below : 0) + (level == HIGH ? above : 0);
 }
 
-// Spec 4.2 to 4.4.
+__device__ __forceinline__ bool in_range() {
+    const int level = static_cast<int>(threadIdx.x);
+    return level >= LOW && level <= HIGH;
+}
+
+// The level of a frame in which there is nothing to map.
+__device__ __forceinline__ u8 plain_level() {
+    return static_cast<u8>(min(max(static_cast<int>(threadIdx.x), LOW), HIGH));
+}
+
+__device__ __forceinline__ u8 level_of(const u32 count, const float scale) {
+    return static_cast<u8>(LOW + min(__float2int_rn(__fmul_rn(__uint2float_rn(count), scale)), SPAN));
+}
+
+// Levels below the range map as its lower end; those above do by themselves.
+__device__ __forceinline__ u8 extended(const u8 level) {
+    if constexpr (!LIMITED)
+        return level;
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread == LOW)
+        lowest_level = level;
+    __syncthreads();
+    return thread < LOW ? lowest_level : level;
+}
+
+// Spec 4.2 to 4.4. `count` is folded, here and below.
 __device__ u8 clipped_level(u32 count, const int limit, const float scale) {
     if (limit > 0) {
-        const u32 most = static_cast<u32>(limit), level = threadIdx.x;
+        constexpr u32 SIZE = SPAN + 1;
+        const u32 most = static_cast<u32>(limit), place = threadIdx.x - LOW;
         const u32 excess = static_cast<u32>(block_sum(count - min(count, most)));
-        const u32 remainder = excess % LEVELS, step = max(LEVELS / max(remainder, 1u), 1u);
-        count = min(count, most) + excess / LEVELS + (level % step == 0 && level / step < remainder);
+        const u32 remainder = excess % SIZE, step = max(SIZE / max(remainder, 1u), 1u);
+        const u32 share = excess / SIZE + (place % step == 0 && place / step < remainder);
+        count = min(count, most) + (in_range() ? share : 0);
     }
-    return level_of(block_scan(count), scale);
+    return extended(level_of(block_scan(count), scale));
 }
 
 // Spec 2. The first non-empty bin is the one whose cumulative count is its own.
@@ -223,9 +273,21 @@ __device__ u8 equalized_level(const u32 count, const u32 pixels) {
     const u32 below = block_scan(count);
     const u32 lowest = static_cast<u32>(block_sum(count == below ? count : 0));
     if (lowest == pixels)
-        return static_cast<u8>(threadIdx.x);
-    const float scale = __fdiv_rn(255.0f, __uint2float_rn(pixels - lowest));
+        return plain_level();
+    const float scale = __fdiv_rn(static_cast<float>(SPAN), __uint2float_rn(pixels - lowest));
     return level_of(below - min(below, lowest), scale);
+}
+
+// Spec 8: a straight line between two percentiles, each found as the number of levels before it.
+__device__ u8 stretched_level(const u32 count, const u32 pixels) {
+    const i64 below = 1000 * static_cast<i64>(block_scan(count)), n = pixels;
+    const int first = LOW + static_cast<int>(block_sum(in_range() && below < n));
+    const int last = LOW + static_cast<int>(block_sum(in_range() && below < 999 * n));
+    if (first == last)
+        return plain_level();
+    const float scale = __fdiv_rn(static_cast<float>(SPAN), static_cast<float>(last - first));
+    const int above = min(max(static_cast<int>(threadIdx.x) - first, 0), last - first);
+    return level_of(static_cast<u32>(above), scale);
 }
 
 // Spec 13 and the distance w of spec 7, of a tile of `pixels`.
@@ -298,7 +360,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         for (u32 other = 0; other < parts; ++other)
             sum += __ldcg(&partials[(tile * parts + other) * LEVELS + level]);
         if constexpr (CLAHE)
-            luts[tile * LEVELS + level] = clipped_level(sum, limit, scale);
+            luts[tile * LEVELS + level] = clipped_level(folded(sum), limit, scale);
         if constexpr (HEATMAP)
             measure(sum, static_cast<u32>(tile_width * tile_height), &deviation[tile], &distance[tile]);
     }
@@ -311,9 +373,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         bins[level] = sum;
         if constexpr (MODE == 0)
             luts[level] = static_cast<u8>(level);
+        const u32 all = static_cast<u32>(width) * static_cast<u32>(height);
         if constexpr (MODE == 1)
-            luts[level] = equalized_level(sum, static_cast<u32>(width) * static_cast<u32>(height));
+            luts[level] = equalized_level(folded(sum), all);
         if constexpr (MODE == 2)
-            luts[level] = clipped_level(sum, limit, scale);
+            luts[level] = clipped_level(folded(sum), limit, scale);
+        if constexpr (MODE == 4)
+            luts[level] = stretched_level(folded(sum), all);
     }
 }

@@ -1,8 +1,12 @@
 // Pixels in memory, shared by the kernels that read frames: 16-byte pieces where the address allows it,
 // single bytes elsewhere, and the plane that is mapped in a colour frame (spec 9).
 //
-// Defines: CHANNELS 1 (gray8) or 3 (bgr24); VALUE 1 (the largest channel) or 0 (luma).
+// Defines: CHANNELS 1 (gray8, luma beside its chroma), 2 (yuyv, uyvy), 3 (bgr24, rgb24) or 4 (bgra32); VALUE 1
+// (the largest channel) or 0 (luma); PLACE, the channel of the luma of 2, and of blue of 3 or 4.
 #pragma once
+#ifndef PLACE
+#define PLACE 0
+#endif
 
 using u8 = unsigned char;
 using u16 = unsigned short;
@@ -18,10 +22,10 @@ template <int BYTES> __device__ __forceinline__ bool is_aligned(const void *cons
 }
 
 // Pixels before the first one whose address is a multiple of `BYTES` (a power of two up to 16). With 3 bytes
-// a pixel that is 5a of them, for a + 3 * 5a = 16a.
+// a pixel that is 5a of them, for a + 3 * 5a = 16a. Pixels of 2 and of 4 bytes lie at multiples of their size.
 template <int BYTES> __device__ __forceinline__ int lead_pixels(const u8 *const row) {
     const u32 address = static_cast<u32>(reinterpret_cast<u64>(row));
-    return static_cast<int>((CHANNELS == 1 ? 0u - address : address * 5u) % BYTES);
+    return static_cast<int>(CHANNELS == 3 ? address * 5u % BYTES : (0u - address) % BYTES / CHANNELS);
 }
 
 __device__ __forceinline__ u32 byte_of(const u32 word, const int index) {
@@ -38,11 +42,17 @@ __device__ __forceinline__ int luma_of(const int b, const int g, const int r) {
     return (4899 * r + 9617 * g + 1868 * b + 8192) >> 14;
 }
 
-// The level that is counted and mapped.
+// The level of a colour that is counted and mapped.
 __device__ __forceinline__ int plane_of(const int b, const int g, const int r) {
     return VALUE ? max(max(b, g), r) : luma_of(b, g, r);
 }
 
+// The same of a pixel in memory.
 __device__ __forceinline__ int plane_at(const u8 *const pixel) {
-    return CHANNELS == 1 ? pixel[0] : plane_of(pixel[0], pixel[1], pixel[2]);
+    return CHANNELS <= 2 ? pixel[PLACE] : plane_of(pixel[PLACE], pixel[1], pixel[2 - PLACE]);
+}
+
+// The lumas of four woven pixels, side by side.
+__device__ __forceinline__ u32 woven_lumas(const u32 first_two, const u32 last_two) {
+    return __byte_perm(first_two, last_two, PLACE == 0 ? 0x6420 : 0x7531);
 }

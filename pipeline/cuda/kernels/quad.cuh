@@ -72,29 +72,49 @@ __device__ __forceinline__ void recolor(int *const bgr, const int before, const 
     }
 }
 
-template <class Map> __device__ __forceinline__ Quad map_gray(const Quad &raw, const Map map) {
+template <class Map> __device__ __forceinline__ u32 map_gray(const u32 levels, const Map map) {
     u32 mapped[QUAD];
 #pragma unroll
     for (int k = 0; k < QUAD; ++k)
-        mapped[k] = map(k, byte_of(raw.words[0], k));
-    return {{pack(mapped[0], mapped[1], mapped[2], mapped[3])}};
+        mapped[k] = map(k, byte_of(levels, k));
+    return pack(mapped[0], mapped[1], mapped[2], mapped[3]);
+}
+
+// The luma of a woven quad is exchanged, its chroma stays.
+template <class Map> __device__ __forceinline__ Quad map_woven(const Quad &raw, const Map map, u32 &luma) {
+    constexpr int LAST = CHANNELS - 1;
+    luma = woven_lumas(raw.words[0], raw.words[LAST]);
+    if constexpr (COPY)
+        return raw;
+    luma = map_gray(luma, map);
+    Quad enhanced = raw;
+    enhanced.words[0] = __byte_perm(luma, raw.words[0], PLACE == 0 ? 0x7150 : 0x1604);
+    enhanced.words[LAST] = __byte_perm(luma, raw.words[LAST], PLACE == 0 ? 0x7352 : 0x3624);
+    return enhanced;
+}
+
+// Channel c of pixel k, c counted from blue on.
+__device__ __forceinline__ constexpr int byte_at(const int k, const int c) {
+    return CHANNELS * k + (PLACE == 2 && c < 3 ? 2 - c : c);
 }
 
 template <class Map> __device__ __forceinline__ Quad map_color(const Quad &raw, const Map map, u32 &luma) {
-    u32 bytes[QUAD * 3], lumas[QUAD];
+    u32 bytes[QUAD * CHANNELS], lumas[QUAD];
 #pragma unroll
     for (int k = 0; k < QUAD; ++k) {
         int bgr[3];
 #pragma unroll
         for (int c = 0; c < 3; ++c)
-            bgr[c] = static_cast<int>(byte_of(raw.words[(3 * k + c) / 4], (3 * k + c) % 4));
+            bgr[c] = static_cast<int>(byte_of(raw.words[byte_at(k, c) / 4], byte_at(k, c) % 4));
         if constexpr (!COPY) {
             const int before = plane_of(bgr[0], bgr[1], bgr[2]);
             recolor(bgr, before, static_cast<int>(map(k, static_cast<u32>(before)) & 255u));
         }
 #pragma unroll
         for (int c = 0; c < 3; ++c)
-            bytes[3 * k + c] = static_cast<u32>(bgr[c]);
+            bytes[byte_at(k, c)] = static_cast<u32>(bgr[c]);
+        if constexpr (CHANNELS == 4)
+            bytes[byte_at(k, 3)] = raw.words[k] >> 24;
         lumas[k] = static_cast<u32>(luma_of(bgr[0], bgr[1], bgr[2]));
     }
     luma = pack(lumas[0], lumas[1], lumas[2], lumas[3]);
@@ -105,12 +125,15 @@ template <class Map> __device__ __forceinline__ Quad map_color(const Quad &raw, 
     return enhanced;
 }
 
-// `map(k, level)` maps the level of pixel k, in the lowest byte. `luma`: the enhanced luma of a colour quad.
+// `map(k, level)` maps the level of pixel k, in the lowest byte. `luma`: the enhanced luma of a colour or
+// woven quad.
 template <class Map> __device__ __forceinline__ Quad map_quad(const Quad &raw, const Map map, u32 &luma) {
-    if constexpr (CHANNELS == 3)
+    if constexpr (CHANNELS >= 3)
         return map_color(raw, map, luma);
+    else if constexpr (CHANNELS == 2)
+        return map_woven(raw, map, luma);
     else if constexpr (COPY)
         return raw;
     else
-        return map_gray(raw, map);
+        return {{map_gray(raw.words[0], map)}};
 }

@@ -1,0 +1,187 @@
+"""The launches for deep frames, whose levels lie in words; see `launch` for what a plan is (spec 8)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pipeline.cuda.launch import (
+    NULL,
+    Kernels,
+    Plan,
+    cut,
+    launch,
+    limit_and_scale,
+    plane_arguments,
+    rectangles,
+)
+from pipeline.cuda.scope import Scope, size_of
+from pipeline.options import Mode
+
+RANGE_BITS = 14
+"""Bits of the levels that one block counts; more are counted in ranges."""
+
+COUNT_THREADS = 512
+COUNT_BLOCKS = 528
+"""Most blocks to cut a frame into: four for each multiprocessor of an H200."""
+COUNT_PIXELS = 4096
+
+SUM_LEVELS = 32
+SUM_THREADS = 1024
+HEATMAP_THREADS = 512
+
+APPLY_THREADS = 512
+APPLY_BLOCKS = 264
+APPLY_PIXELS = 8192
+CHUNK_PX = 8
+
+CHECK_THREADS = 256
+CHECK_BLOCKS = 528
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePlans:
+    """The launches that make one mapping and use it; a deep frame's display has a curve of its own.
+
+    lut : None where the mapping never changes
+    beside : passes the whole frame on, below what is mapped
+    """
+
+    lut: Plan | None
+    apply: Plan
+    beside: Plan | None
+
+
+def plan_check(scope: Scope) -> Plan | None:
+    """Blocks of threads that look at chunks of 8 words; None where no word can be beyond the depth."""
+    if not scope.checked:
+        return None
+    turned = scope.turned
+    blocks = _chunk_blocks(turned.width, turned.height, CHECK_THREADS, CHECK_BLOCKS)
+    return Plan("words_check", (blocks, 1, 1), (CHECK_THREADS, 1, 1), ())
+
+
+def plan_count(scope: Scope) -> Plan:
+    """Blocks (range of a part of a tile, tile column, tile row); padding is one more part."""
+    tiles = scope.counted_tiles()
+    most = max(COUNT_BLOCKS // (tiles.columns * tiles.rows), 1)
+    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // COUNT_PIXELS, most))
+    ranges = max(scope.levels >> RANGE_BITS, 1)
+    numbers = (tiles.tile_width, tiles.tile_height, parts, part_height)
+    return Plan(
+        "words_count",
+        (all_parts(scope, parts) * ranges, tiles.columns, tiles.rows),
+        (COUNT_THREADS, 1, 1),
+        tuple(np.int32(number) for number in numbers),
+    )
+
+
+def plan_sum(scope: Scope) -> Plan:
+    """A block 32 levels."""
+    tiles = scope.counted_tiles()
+    parts = int(plan_count(scope).numbers[2])
+    numbers = (tiles.columns * tiles.rows, parts, all_parts(scope, parts))
+    blocks = scope.levels // SUM_LEVELS
+    return Plan("words_sum", (blocks, 1, 1), (SUM_THREADS, 1, 1), tuple(np.int32(n) for n in numbers))
+
+
+def plan_heatmap(scope: Scope) -> Plan | None:
+    """A block a tile; None unless it was asked for."""
+    if not scope.options.heatmap:
+        return None
+    tiles = scope.counted_tiles()
+    blocks = tiles.columns * tiles.rows
+    return Plan("words_heatmap", (blocks, 1, 1), (HEATMAP_THREADS, 1, 1), (np.uint32(tiles.tile_pixels),))
+
+
+def plan_curve(scope: Scope, name: str) -> CurvePlans:
+    """The curve to `scope.output`; its kernels' names begin with `name`."""
+    height, width = scope.turned.shape[:2]
+    beside = _plan_lut(f"{name}_apply", width, height) if scope.beside else None
+    return CurvePlans(_plan_mapping(scope, name), _plan_apply(scope, name), beside)
+
+
+def all_parts(scope: Scope, parts: int) -> int:
+    """Parts of a tile, the padding included if there is any."""
+    tiles = scope.counted_tiles()
+    padded = tiles.columns * tiles.tile_width, tiles.rows * tiles.tile_height
+    return parts + (padded != size_of(scope.counted))
+
+
+def launch_check(stream: Any, kernels: Kernels, plan: Plan, pixels: Any, beyond: Any) -> None:
+    """Count the words beyond the depth; `beyond` is cleared before."""
+    launch(stream, kernels, plan, *plane_arguments(pixels), beyond)
+
+
+def launch_count(
+    stream: Any, kernels: Kernels, plan: Plan, pixels: Any, tables: Mapping[str, Any], partials: Any
+) -> None:
+    """Count what of the frame is to be counted, part by part."""
+    sources = [tables.get(name, NULL) for name in ("source_x", "source_y")]
+    launch(stream, kernels, plan, *plane_arguments(pixels), *sources, *plan.numbers, partials)
+
+
+def launch_sum(stream: Any, kernels: Kernels, plan: Plan, partials: Any, bins: Any, tiles: Any) -> None:
+    """Add the parts up to the bins of the frame and the counts of its tiles."""
+    launch(stream, kernels, plan, partials, *plan.numbers, bins, tiles)
+
+
+def launch_heatmap(
+    stream: Any, kernels: Kernels, plan: Plan, tiles: Any, deviation: Any, distance: Any
+) -> None:
+    """Measure the contrast of every tile."""
+    launch(stream, kernels, plan, tiles, *plan.numbers, deviation, distance)
+
+
+def launch_mapping(
+    stream: Any, kernels: Kernels, plan: Plan, counts: Any, plain: Any, beyond: Any, before: Any, luts: Any
+) -> None:
+    """Make the mapping of the counts; or keep `before`, if both are given and words were beyond the depth."""
+    launch(stream, kernels, plan, counts, plain, *plan.numbers, beyond, before, luts)
+
+
+def launch_apply(
+    stream: Any, kernels: Kernels, plan: Plan, pixels: Any, luts: Any, tables: Mapping[str, Any], out: Any
+) -> None:
+    """Map words through `luts`, to words or to bytes."""
+    blends = ("edges_x", "blend_x", "edges_y", "blend_y") if plan.kernel.endswith("clahe") else ()
+    given = [tables[name] for name in blends]
+    launch(
+        *(stream, kernels, plan, *plane_arguments(pixels), luts, *given, *plan.numbers),
+        *(out, np.int64(out.strides[0])),
+    )
+
+
+def _plan_mapping(scope: Scope, name: str) -> Plan | None:
+    mode, span = scope.options.equalization.mode, scope.span
+    if mode is Mode.IDENTITY:
+        return None
+    tiles = scope.mapped_tiles()
+    width, height = size_of(scope.counted)
+    pixels = tiles.tile_pixels if mode is Mode.CLAHE else width * height
+    levels = (span.low, span.high, span.shown_low, span.shown_high - span.shown_low)
+    threads = min(scope.levels // 4, 1024)
+    return Plan(
+        f"{name}_lut",
+        (tiles.columns * tiles.rows, 1, 1),
+        (threads, 1, 1),
+        (np.uint32(pixels), *limit_and_scale(scope), *(np.int32(level) for level in levels)),
+    )
+
+
+def _plan_apply(scope: Scope, name: str) -> Plan:
+    if scope.options.equalization.mode is not Mode.CLAHE:
+        return _plan_lut(f"{name}_apply", *size_of(scope.mapped))
+    grid, part_height = rectangles(scope, APPLY_BLOCKS, APPLY_PIXELS)
+    numbers = (*scope.options.equalization.tiles, part_height)
+    return Plan(f"{name}_clahe", grid, (APPLY_THREADS, 1, 1), tuple(np.int32(n) for n in numbers))
+
+
+def _plan_lut(kernel: str, width: int, height: int) -> Plan:
+    blocks = _chunk_blocks(width, height, APPLY_THREADS, APPLY_BLOCKS)
+    return Plan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
+
+
+def _chunk_blocks(width: int, height: int, threads: int, most: int) -> int:
+    return min(-(-height * (width // CHUNK_PX + 2) // threads), most)
