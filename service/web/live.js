@@ -44,7 +44,7 @@ export class Live {
     const address = new URL(`${sourcePath(this.#id, "live")}?view=both`, document.baseURI);
     address.protocol = address.protocol.replace("http", "ws");
     const given = token.get();
-    const socket = new WebSocket(address, ["lumaflow", ...(given ? [`bearer.${given}`] : [])]);
+    const socket = new WebSocket(address, ["lumaflow", ...(given ? [`bearer.${encodeURIComponent(given)}`] : [])]);
     socket.binaryType = "arraybuffer";
     let [opened, newest, over] = [false, -1, false];
     socket.onopen = () => ([opened, this.#failures] = [true, 0]);
