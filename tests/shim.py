@@ -128,7 +128,7 @@ def run_step(
     """All kernels of one step on a frame mapped by its own LUTs; its results by name.
 
     `enhanced` is where the first plane goes, `chroma` the other ones. Results are full of garbage before; the
-    scratch arrays of a frame of bytes must be zero again after.
+    scratch arrays must be zero again after.
     """
     geometry = frame.geometry
     scope, tables = scope_of(geometry, options), constant_tables(geometry, options)
@@ -136,8 +136,6 @@ def run_step(
     found = {name: np.full(spec[0], 77, spec[1]) for name, spec in result_arrays(geometry, options).items()}
     if enhanced is None:
         enhanced = np.full(scope.output.shape, 77, scope.output.dtype)
-    if "beyond" in found:
-        found["beyond"][:] = 0
     if options.equalization.mode is Mode.IDENTITY:
         for name, lut in first_luts(geometry, options).items():
             found[name][...] = lut
@@ -155,7 +153,7 @@ def run_step(
     if lbp is not None:
         labels = found.get("lbp_labels", NULL)
         launch_lbp(None, kernels, lbp, tone.luma(enhanced), tables, found["lbp"], labels)
-    for name in ("totals", "counters"):
+    for name in ("totals", "counters", "found"):
         assert not scratch.get(name, np.zeros(1)).any(), f"the histogram left its {name} for the next frame"
     return found | {"enhanced": enhanced, "chroma": tuple(chroma)}
 

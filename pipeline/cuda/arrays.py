@@ -135,6 +135,8 @@ def _word_scratch(scope: Scope) -> Spec:
     _, columns, rows = plan_count(scope).grid
     parts = all_parts(scope, int(plan_count(scope).numbers[2]))
     spec: Spec = {"partials": ((rows, columns, parts, scope.levels), np.uint32)}
+    if scope.checked:
+        spec["found"] = ((2,), np.uint32)
     if scope.tile_counts is not None:
         spec["tiles"] = ((rows, columns, scope.levels), np.uint32)
     return spec

@@ -115,10 +115,13 @@ def _words(scope: Scope) -> list[Source]:
     words = {"BITS": scope.turned.layout.bits, "SHIFT": scope.turned.shift}
     depth = {"BITS": scope.turned.layout.bits}
     sources = [
-        Source("words_count", _defines(**words)),
-        Source("words_sum", _defines(**depth, TILES=int(scope.tile_counts is not None))),
+        Source("words_count", _defines(**words, CHECK=int(scope.checked and scope.counts_all))),
+        Source(
+            "words_sum",
+            _defines(**depth, TILES=int(scope.tile_counts is not None), CHECK=int(scope.checked)),
+        ),
     ]
-    if scope.checked:
+    if scope.checked and not scope.counts_all:
         sources.append(Source("words_check", _defines(**words)))
     if scope.options.heatmap:
         sources.append(Source("words_heatmap", _defines(**depth)))

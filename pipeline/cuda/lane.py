@@ -59,17 +59,15 @@ class CudaLane:
 
     def next_input(self) -> Frame:
         """A frame in the page-locked input of the slot that the next `submit` takes."""
-        return self._open_ring().next().input
+        return self._next_slot(self._open_ring()).input
 
     def submit(self, frame: Frame, out: Frame | None = None) -> None:
         """Enqueue one frame; nothing is waited for. Raises FrameError, StateError, DeviceError."""
         ring = self._open_ring()
-        if self.in_flight == self.options.slots:
-            raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
+        slot = self._next_slot(ring)
         check_frame(self.geometry, frame, self.output, out)
         with translated("enqueuing a frame"):
             self._device.use()
-            slot = ring.next()
             slot.ticket = self._ticket(ring, frame, out)
             self._upload(slot, slot.ticket)
             self._compute(ring, slot, slot.ticket)
@@ -162,6 +160,11 @@ class CudaLane:
             kind, age = ticket.lut_kind, ticket.lut_age  # it was behind a refused first frame
         self._sequence += 1
         return deliver(slot, self.options, self._sequence - 1, (kind, age), beyond)
+
+    def _next_slot(self, ring: Ring) -> Slot:
+        if self.in_flight == self.options.slots:
+            raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
+        return ring.next()
 
     def _open_ring(self) -> Ring:
         if self._ring is None:

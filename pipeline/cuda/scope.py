@@ -72,6 +72,11 @@ class Scope:
         return self.turned.layout.bits + self.turned.shift not in (8, 16)
 
     @property
+    def counts_all(self) -> bool:
+        """Whether the whole frame is counted, no region of it."""
+        return self.counted == (0, 0, self.turned.width, self.turned.height)
+
+    @property
     def turns(self) -> bool:
         """Whether a frame is turned at all."""
         return self.options.orientation is not Orientation.NONE

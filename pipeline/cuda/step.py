@@ -32,6 +32,7 @@ class Step:
         self._turns = turn.plan_turns(scope)
         self._gains = turn.plan_gains(scope)
         self._hog, self._lbp = launch.plan_features(geometry, options)
+        self._describes = scope.features  # then `histogram` is the shorter branch, and notes what was applied
 
     def capture(self, ring: Ring) -> None:
         """Capture the steady step of every slot as a graph, without and with stage times."""
@@ -62,13 +63,16 @@ class Step:
         if carried:
             for name, luts in mapping.items():
                 transfer.copy_on_device(histogram, luts, slot.arrays[name])
-        transfer.copy_on_device(histogram, mapping["luts"], slot.arrays["applied"])
+        if self._describes:
+            transfer.copy_on_device(histogram, mapping["luts"], slot.arrays["applied"])
         slot.lut_ready.record(histogram)
 
         if own:
             enhance.wait_event(slot.lut_ready)
         with slot.clock.around(Stage.APPLY, enhance, timed):
             self.apply(slot, mapping)
+        if not self._describes:
+            transfer.copy_on_device(enhance, mapping["luts"], slot.arrays["applied"])
         if self._hog is not None:
             with slot.clock.around(Stage.HOG, enhance, timed):
                 self.describe_hog(slot, self._hog)
@@ -85,10 +89,7 @@ class Step:
 
     def count(self, slot: Slot, before: Mapping[str, Any] | None) -> None:
         """Launch the histogram of the raw frame and the mapping made from it, on `histogram`."""
-        histogram = self._streams.histogram
-        if "beyond" in slot.arrays:
-            transfer.clear(histogram, slot.arrays["beyond"])
-        self._tone.count(histogram, slot.raw, slot.arrays, before)
+        self._tone.count(self._streams.histogram, slot.raw, slot.arrays, before)
 
     def apply(self, slot: Slot, mapping: Mapping[str, Any]) -> None:
         """Launch the mapping of the raw frame and the gain of its chroma, on `enhance`."""

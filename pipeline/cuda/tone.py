@@ -86,12 +86,13 @@ class WordTone:
             self._curves["display_luts"] = ("display", words.plan_curve(display, "display"))
 
     def count(self, stream: Any, raw: Any, arrays: Arrays, before: Arrays | None) -> None:
-        partials, tiles = self._scratch["partials"], self._scratch.get("tiles", NULL)
+        partials, found = self._scratch["partials"], self._scratch.get("found", NULL)
+        tiles, beyond = self._scratch.get("tiles", NULL), arrays.get("beyond", NULL)
         if self._check is not None:
-            words.launch_check(stream, self._kernels, self._check, raw, arrays["beyond"])
+            words.launch_check(stream, self._kernels, self._check, raw, found)
         counted = inside(raw, self._scope.counted)
-        words.launch_count(stream, self._kernels, self._count, counted, self._tables, partials)
-        words.launch_sum(stream, self._kernels, self._sum, partials, arrays["bins"], tiles)
+        words.launch_count(stream, self._kernels, self._count, counted, self._tables, partials, found)
+        words.launch_sum(stream, self._kernels, self._sum, partials, arrays["bins"], tiles, found, beyond)
         if self._heatmap is not None:
             measured = arrays["deviation"], arrays["distance"]
             words.launch_heatmap(stream, self._kernels, self._heatmap, tiles, *measured)
@@ -111,7 +112,7 @@ class WordTone:
     def _make_luts(self, stream: Any, arrays: Arrays, before: Arrays | None) -> None:
         by_tiles = self._curves["luts"][1].apply.kernel.endswith("clahe")
         counts = self._scratch["tiles"] if by_tiles else arrays["bins"]
-        beyond = arrays["beyond"] if self._check is not None and not self._scope.options.clamp else NULL
+        beyond = NULL if self._scope.options.clamp else arrays.get("beyond", NULL)
         for name, (kind, curve) in self._curves.items():
             if curve.lut is not None:
                 kept = NULL if before is None else before[name]

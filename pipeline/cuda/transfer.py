@@ -51,11 +51,6 @@ def copy_on_device(stream: Any, source: Any, target: Any) -> None:
     )
 
 
-def clear(stream: Any, array: Any) -> None:
-    """Set a contiguous device array to 0."""
-    runtime.memsetAsync(array.data.ptr, 0, array.nbytes, stream.ptr)
-
-
 def address_of(array: Any) -> int:
     """Where an array begins, in host or in device memory."""
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)

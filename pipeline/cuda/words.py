@@ -23,8 +23,8 @@ RANGE_BITS = 14
 """Bits of the levels that one block counts; more are counted in ranges."""
 
 COUNT_THREADS = 512
-COUNT_BLOCKS = 528
-"""Most blocks to cut a frame into: four for each multiprocessor of an H200."""
+COUNT_BLOCKS = 264
+"""Most blocks to cut a frame into: two for each multiprocessor of an H200."""
 COUNT_PIXELS = 4096
 
 SUM_LEVELS = 32
@@ -54,8 +54,8 @@ class CurvePlans:
 
 
 def plan_check(scope: Scope) -> Plan | None:
-    """Blocks of threads that look at chunks of 8 words; None where no word can be beyond the depth."""
-    if not scope.checked:
+    """Blocks of threads that look at chunks of 8 words; None where those that count look, or none need."""
+    if not scope.checked or scope.counts_all:
         return None
     turned = scope.turned
     blocks = _chunk_blocks(turned.width, turned.height, CHECK_THREADS, CHECK_BLOCKS)
@@ -65,9 +65,9 @@ def plan_check(scope: Scope) -> Plan | None:
 def plan_count(scope: Scope) -> Plan:
     """Blocks (range of a part of a tile, tile column, tile row); padding is one more part."""
     tiles = scope.counted_tiles()
-    most = max(COUNT_BLOCKS // (tiles.columns * tiles.rows), 1)
-    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // COUNT_PIXELS, most))
     ranges = max(scope.levels >> RANGE_BITS, 1)
+    most = max(COUNT_BLOCKS // (tiles.columns * tiles.rows * ranges), 1)
+    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // COUNT_PIXELS, most))
     numbers = (tiles.tile_width, tiles.tile_height, parts, part_height)
     return Plan(
         "words_count",
@@ -110,21 +110,36 @@ def all_parts(scope: Scope, parts: int) -> int:
 
 
 def launch_check(stream: Any, kernels: Kernels, plan: Plan, pixels: Any, beyond: Any) -> None:
-    """Count the words beyond the depth; `beyond` is cleared before."""
+    """Add the words beyond the depth to `beyond`."""
     launch(stream, kernels, plan, *plane_arguments(pixels), beyond)
 
 
 def launch_count(
-    stream: Any, kernels: Kernels, plan: Plan, pixels: Any, tables: Mapping[str, Any], partials: Any
+    stream: Any,
+    kernels: Kernels,
+    plan: Plan,
+    pixels: Any,
+    tables: Mapping[str, Any],
+    partials: Any,
+    beyond: Any,
 ) -> None:
-    """Count what of the frame is to be counted, part by part."""
+    """Count what is to be counted, part by part; and, if that is all, the words beyond the depth."""
     sources = [tables.get(name, NULL) for name in ("source_x", "source_y")]
-    launch(stream, kernels, plan, *plane_arguments(pixels), *sources, *plan.numbers, partials)
+    launch(stream, kernels, plan, *plane_arguments(pixels), *sources, *plan.numbers, partials, beyond)
 
 
-def launch_sum(stream: Any, kernels: Kernels, plan: Plan, partials: Any, bins: Any, tiles: Any) -> None:
-    """Add the parts up to the bins of the frame and the counts of its tiles."""
-    launch(stream, kernels, plan, partials, *plan.numbers, bins, tiles)
+def launch_sum(
+    stream: Any,
+    kernels: Kernels,
+    plan: Plan,
+    partials: Any,
+    bins: Any,
+    tiles: Any,
+    found: Any = NULL,
+    beyond: Any = NULL,
+) -> None:
+    """Add the parts up to the bins of the frame and the counts of its tiles; move `found` to `beyond`."""
+    launch(stream, kernels, plan, partials, *plan.numbers, bins, tiles, found, beyond)
 
 
 def launch_heatmap(

@@ -276,6 +276,10 @@ template <class T> T __shfl_up_sync(unsigned, T value, unsigned delta, int line 
     return shim::exchange(value, source < 0 ? shim::current->lane : source, line);
 }
 
+template <class T> T __shfl_sync(unsigned, T value, int source, int line = __builtin_LINE()) {
+    return shim::exchange(value, source, line);
+}
+
 inline unsigned atomicAdd(unsigned *at, unsigned value) { return std::exchange(*at, *at + value); }
 inline float atomicAdd(float *at, float value) { return std::exchange(*at, *at + value); }
 inline unsigned atomicInc(unsigned *at, unsigned top) { return std::exchange(*at, *at >= top ? 0 : *at + 1); }
@@ -293,6 +297,9 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     for (int i = 0; i < 4; ++i) // the fourth bit of a selector is not used
         result |= static_cast<unsigned>(bytes >> (selector >> (4 * i) & 7) * 8 & 255) << (8 * i);
     return result;
+}
+inline unsigned __vmaxu2(unsigned a, unsigned b) {
+    return std::max(a >> 16, b >> 16) << 16 | std::max(a & 0xffffu, b & 0xffffu);
 }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
     return static_cast<unsigned>((static_cast<std::uint64_t>(high) << 32 | low) << (shift & 31) >> 32);

@@ -1,4 +1,4 @@
-// Sums and running sums over a block of whole warps.
+// Sums and running sums over a block of whole warps, at least as many threads in a warp as warps.
 #pragma once
 
 template <int THREADS> struct Block {
@@ -6,31 +6,43 @@ template <int THREADS> struct Block {
 
     // The sum of all values; `scratch` holds WARPS of them.
     static __device__ __forceinline__ long long sum(long long value, long long *const scratch) {
-        for (int step = 16; step > 0; step /= 2)
-            value += __shfl_xor_sync(~0u, value, step);
-        if (threadIdx.x % 32 == 0)
+        const unsigned lane = threadIdx.x % 32;
+        value = warp_sum(value);
+        if (lane == 0)
             scratch[threadIdx.x / 32] = value;
         __syncthreads();
-        long long all = 0;
-        for (int warp = 0; warp < WARPS; ++warp)
-            all += scratch[warp];
+        const long long all = warp_sum(lane < WARPS ? scratch[lane] : 0);
         __syncthreads();
         return all;
     }
 
-    // The sum of this thread's value and of those before it.
-    static __device__ __forceinline__ unsigned scan(unsigned value, long long *const scratch) {
-        const unsigned lane = threadIdx.x % 32;
+    // The sum of this thread's value and of those before it; `all` becomes the sum of all.
+    static __device__ __forceinline__ unsigned scan(const unsigned value, long long *const scratch,
+                                                    unsigned &all) {
+        const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        const unsigned sum = warp_scan(value, lane);
+        if (lane == 31)
+            scratch[warp] = sum;
+        __syncthreads();
+        const unsigned sums = warp_scan(lane < WARPS ? static_cast<unsigned>(scratch[lane]) : 0, lane);
+        const unsigned before = __shfl_sync(~0u, sums, static_cast<int>(warp) - 1 & 31);
+        all = __shfl_sync(~0u, sums, WARPS - 1);
+        __syncthreads();
+        return sum + (warp > 0 ? before : 0);
+    }
+
+  private:
+    static __device__ __forceinline__ long long warp_sum(long long value) {
+        for (int step = 16; step > 0; step /= 2)
+            value += __shfl_xor_sync(~0u, value, step);
+        return value;
+    }
+
+    static __device__ __forceinline__ unsigned warp_scan(unsigned value, const unsigned lane) {
         for (unsigned step = 1; step < 32; step *= 2) {
             const unsigned before = __shfl_up_sync(~0u, value, step);
             value += lane >= step ? before : 0;
         }
-        if (lane == 31)
-            scratch[threadIdx.x / 32] = value;
-        __syncthreads();
-        for (unsigned warp = 0; warp < WARPS; ++warp)
-            value += warp < threadIdx.x / 32 ? static_cast<unsigned>(scratch[warp]) : 0;
-        __syncthreads();
         return value;
     }
 };

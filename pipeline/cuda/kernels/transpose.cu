@@ -18,7 +18,8 @@
 constexpr int LANES = 32;
 constexpr int THREADS = 256;
 constexpr int SIDE = LANES * PER; // pixels of a tile
-constexpr int STEPS = LANES / (THREADS / LANES);
+constexpr int WARPS = THREADS / LANES;
+static_assert(LANES % WARPS == 0, "a warp takes as many groups of rows as any other");
 
 // Rows are those of the source's columns.
 __shared__ Word tile[SIDE][LANES];
@@ -49,35 +50,60 @@ __device__ __forceinline__ void move_naively(const Plane &source, const bool lef
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    transpose(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
-              const int up, const int left, u8 *const __restrict__ turned, const i64 out_pitch) {
-    const Plane source = {pixels, pitch, width, height};
-    const Target out = {turned, out_pitch, height, up != 0};
-    if constexpr (NAIVE) {
-        move_naively(source, left != 0, out);
-        return;
-    }
+// Whether all words of a whole tile can be read, and put, without a look at the borders.
+__device__ __forceinline__ bool is_whole(const Plane &source, const Target &out, const int u, const int v) {
+    const u64 all = reinterpret_cast<u64>(source.pixels) | static_cast<u64>(source.pitch) |
+                    reinterpret_cast<u64>(out.pixels) | static_cast<u64>(out.pitch) |
+                    static_cast<u64>(out.backwards ? source.height * PIXEL : 0);
+    return PER > 1 && u + SIDE <= source.width && v + SIDE <= source.height && all % sizeof(Word) == 0;
+}
+
+template <bool WHOLE>
+__device__ __forceinline__ void move(const Plane &source, const bool left, const Target &out) {
     const int lane = static_cast<int>(threadIdx.x) % LANES, warp = static_cast<int>(threadIdx.x) / LANES;
     const int u = static_cast<int>(blockIdx.x) * SIDE, v = static_cast<int>(blockIdx.y) * SIDE;
+    const u8 *from =
+        source.pixels + (v + warp * PER) * source.pitch + static_cast<i64>(u + lane * PER) * PIXEL;
 #pragma unroll
-    for (int k = 0; k < STEPS; ++k) {
-        const int group = warp + k * (THREADS / LANES); // of PER rows
+    for (int k = 0; k < LANES / WARPS; ++k) {
+        const int group = warp + k * WARPS; // of PER rows
         Word words[PER];
 #pragma unroll
         for (int i = 0; i < PER; ++i)
-            words[i] = source.word(v + group * PER + i, u + lane * PER);
+            words[i] = WHOLE ? *reinterpret_cast<const Word *>(from + i * source.pitch)
+                             : source.word(v + group * PER + i, u + lane * PER);
+        from += WARPS * PER * source.pitch;
         transpose_words(words);
 #pragma unroll
         for (int i = 0; i < PER; ++i)
             tile[lane * PER + i][group ^ lane] = words[i];
     }
     __syncthreads();
+    const int first = v + lane * PER, place = out.backwards ? out.width - PER - first : first;
+    const int row = left ? source.width - 1 - u - warp : u + warp;
+    const i64 down = left ? -WARPS * out.pitch : WARPS * out.pitch;
+    u8 *to = out.pixels + row * out.pitch + static_cast<i64>(place) * PIXEL;
 #pragma unroll
-    for (int k = 0; k < SIDE / (THREADS / LANES); ++k) {
-        const int column = warp + k * (THREADS / LANES);
-        if (u + column < width)
-            out.put(left ? width - 1 - u - column : u + column, v + lane * PER,
-                    tile[column][lane ^ (column / PER)]);
+    for (int k = 0; k < SIDE / WARPS; ++k) {
+        const int column = warp + k * WARPS;
+        const Word word = tile[column][lane ^ (column / PER)];
+        if constexpr (WHOLE)
+            *reinterpret_cast<Word *>(to) = out.backwards ? reversed(word) : word;
+        else if (u + column < source.width)
+            out.put(left ? source.width - 1 - u - column : u + column, first, word);
+        to += down;
     }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    transpose(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
+              const int up, const int left, u8 *const __restrict__ turned, const i64 out_pitch) {
+    const Plane source = {pixels, pitch, width, height};
+    const Target out = {turned, out_pitch, height, up != 0};
+    if constexpr (NAIVE)
+        move_naively(source, left != 0, out);
+    else if (is_whole(source, out, static_cast<int>(blockIdx.x) * SIDE, static_cast<int>(blockIdx.y) * SIDE))
+        move<true>(source, left != 0, out);
+    else
+        move<false>(source, left != 0, out);
 }

@@ -3,7 +3,7 @@
 // Launch: any number of blocks of 256 threads; a thread takes 8 words of a row at a time. Shared memory: none.
 //
 //   pixels (height, width) u16, rows `pitch` bytes apart
-//   beyond (2): how many, and the highest word (0 if none is beyond); to be cleared before
+//   beyond (2): how many, and the highest word (0 if none is beyond); added to what is there
 //
 // Defines: BITS, SHIFT 0.
 #include "words.cuh"

@@ -24,6 +24,8 @@ using Sample = u16;
 
 constexpr int THREADS = 512;
 constexpr int QUAD = 4;
+constexpr int BATCH = 2; // rows whose loads are under way at a time
+constexpr int EIGHT = 8; // levels whose LUT entries are read together
 constexpr bool SHARED = BITS <= 12;
 
 struct alignas(QUAD * sizeof(Sample)) Quad {
@@ -39,7 +41,26 @@ struct Corners {
     }
 };
 
+struct alignas(EIGHT * sizeof(Sample)) Eight {
+    Sample at[EIGHT];
+};
+
 __shared__ Quad levels[SHARED ? LEVELS : 1];
+
+__device__ __forceinline__ Eight eight_at(const Sample *const lut, const int level) {
+    return *reinterpret_cast<const Eight *>(lut + level);
+}
+
+__device__ __forceinline__ void load_luts(const Corners &corners) {
+    for (int level = static_cast<int>(threadIdx.x) * EIGHT; level < LEVELS; level += THREADS * EIGHT) {
+        const Eight a = eight_at(corners.upper_left, level), b = eight_at(corners.upper_right, level);
+        const Eight c = eight_at(corners.lower_left, level), d = eight_at(corners.lower_right, level);
+#pragma unroll
+        for (int k = 0; k < EIGHT; ++k)
+            levels[level + k] = {{a.at[k], b.at[k], c.at[k], d.at[k]}};
+    }
+    __syncthreads();
+}
 
 __device__ __forceinline__ Corners corners_of(const Sample *const luts, const int columns, const int rows) {
     const int column = static_cast<int>(blockIdx.x), row = static_cast<int>(blockIdx.y);
@@ -70,6 +91,60 @@ __device__ __forceinline__ Sample mapped(const Corners &corners, const u32 word,
                                << RAISE);
 }
 
+// Some rows of one quad of columns: where they are read and written, and the blend of each.
+struct Rows {
+    const u8 *from;
+    i64 pitch;
+    u8 *to;
+    i64 to_pitch;
+    const float2 *down;
+    int step, count;
+};
+
+__device__ __forceinline__ void map_whole_rows(const Corners &corners, Rows rows,
+                                               const float2 *const across) {
+#pragma unroll 1
+    for (; rows.count > 0; rows.count -= BATCH) {
+        uint2 words[BATCH];
+        float2 down[BATCH];
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i)
+            if (i < rows.count) {
+                words[i] = *reinterpret_cast<const uint2 *>(rows.from);
+                down[i] = *rows.down;
+                rows.from += rows.pitch;
+                rows.down += rows.step;
+            }
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i)
+            if (i < rows.count) {
+                const u32 pairs[] = {words[i].x, words[i].y};
+                Quad quad;
+#pragma unroll
+                for (int k = 0; k < QUAD; ++k)
+                    quad.at[k] = mapped(corners, half_of(pairs[k / 2], k % 2), across[k], down[i]);
+                *reinterpret_cast<Quad *>(rows.to) = quad;
+                rows.to += rows.to_pitch;
+            }
+    }
+}
+
+// Pixels first..last-1 of the quad, at any address.
+__device__ __forceinline__ void map_some_rows(const Corners &corners, Rows rows, const float2 *const across,
+                                              const int first, const int last) {
+#pragma unroll 1
+    for (; rows.count > 0; --rows.count) {
+        Sample *const to = reinterpret_cast<Sample *>(rows.to);
+#pragma unroll
+        for (int k = 0; k < QUAD; ++k)
+            if (k >= first && k < last)
+                to[k] = mapped(corners, word_at(rows.from, k), across[k], *rows.down);
+        rows.from += rows.pitch;
+        rows.to += rows.to_pitch;
+        rows.down += rows.step;
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     words_clahe(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
                 const Sample *const __restrict__ luts, const int *const __restrict__ edges_x,
@@ -82,11 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     if (left >= right || top >= bottom)
         return;
     const Corners corners = corners_of(luts, columns, rows);
-    if constexpr (SHARED) {
-        for (int level = static_cast<int>(threadIdx.x); level < LEVELS; level += THREADS)
-            levels[level] = corners.at(static_cast<u32>(level));
-        __syncthreads();
-    }
+    if constexpr (SHARED)
+        load_luts(corners);
 
     const u8 *const origin = pixels + top * pitch + static_cast<i64>(left) * 2;
     const int start = left - (QUAD - lead_words<QUAD>(origin)) % QUAD;
@@ -94,31 +166,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     const int thread = static_cast<int>(threadIdx.x), row = thread / quads, step = THREADS / quads;
     if (row >= step)
         return;
+    const int y = top + row, count = (bottom - y + step - 1) / step;
     for (int x = start + (thread - row * quads) * QUAD; x < right; x += quads * QUAD) {
         float2 across[QUAD];
 #pragma unroll
         for (int k = 0; k < QUAD; ++k)
             across[k] = blend_x[min(max(x + k, 0), width - 1)];
-#pragma unroll 1
-        for (int y = top + row; y < bottom; y += step) {
-            const u8 *const from = pixels + y * pitch;
-            Sample *const to = reinterpret_cast<Sample *>(enhanced + y * enhanced_pitch);
-            const float2 down = blend_y[y];
-            if (x >= left && x + QUAD <= right && is_aligned<8>(from + 2 * x) &&
-                is_aligned<sizeof(Quad)>(to + x)) {
-                const uint2 words = *reinterpret_cast<const uint2 *>(from + 2 * x);
-                const u32 pairs[] = {words.x, words.y};
-                Quad quad;
-#pragma unroll
-                for (int k = 0; k < QUAD; ++k)
-                    quad.at[k] = mapped(corners, half_of(pairs[k / 2], k % 2), across[k], down);
-                *reinterpret_cast<Quad *>(to + x) = quad;
-            } else {
-#pragma unroll
-                for (int k = 0; k < QUAD; ++k)
-                    if (x + k >= left && x + k < right)
-                        to[x + k] = mapped(corners, word_at(from, x + k), across[k], down);
-            }
-        }
+        const Rows own = {pixels + y * pitch + static_cast<i64>(x) * 2,
+                          step * pitch,
+                          enhanced + y * enhanced_pitch + x * static_cast<i64>(sizeof(Sample)),
+                          step * enhanced_pitch,
+                          blend_y + y,
+                          step,
+                          count};
+        const i64 out = reinterpret_cast<i64>(own.to) | enhanced_pitch;
+        const bool aligned =
+            (reinterpret_cast<i64>(own.from) | pitch) % 8 == 0 && out % static_cast<i64>(sizeof(Quad)) == 0;
+        if (x >= left && x + QUAD <= right && aligned)
+            map_whole_rows(corners, own, across);
+        else
+            map_some_rows(corners, own, across, left - x, right - x);
     }
 }

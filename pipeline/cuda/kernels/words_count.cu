@@ -11,8 +11,10 @@
 //   source_x (columns * tile_width), source_y (rows * tile_height): the real pixel a padded one shows
 //   parts    of real pixels, each of part_height rows
 //   partials (rows, columns, parts of the grid, 2^BITS) u32, all of them written
+//   beyond   (2): words beyond the depth are added to the first, the highest one goes to the second; if CHECK
 //
-// Defines: BITS, SHIFT (words.cuh).
+// Defines: BITS, SHIFT (words.cuh); CHECK 1 if all of the frame is counted, and no other kernel looks for such
+// words.
 #include "words.cuh"
 
 constexpr int THREADS = 512;
@@ -33,12 +35,23 @@ __device__ __forceinline__ void count_level(const u32 level, const u32 times) {
         atomicAdd(&counts[place / 2][threadIdx.x % COPIES], times << (place % 2 * 16));
 }
 
+__device__ __forceinline__ void check(const u32 word, u32 *const beyond) {
+    if (CHECK && word > TOP && range() == 0) {
+        atomicAdd(&beyond[0], 1u);
+        atomicMax(&beyond[1], word);
+    }
+}
+
 // Eight words at a multiple of 16 bytes. Where they are all the same, as in flat frames, one addition counts
 // them.
-__device__ __forceinline__ void count_chunk(const uint4 &words) {
+__device__ __forceinline__ void count_chunk(const uint4 &words, u32 *const beyond) {
     const u32 pairs[] = {words.x, words.y, words.z, words.w};
     const bool same = words.x == words.y && words.x == words.z && words.x == words.w &&
                       half_of(words.x, 0) == half_of(words.x, 1);
+    const u32 highest = __vmaxu2(__vmaxu2(words.x, words.y), __vmaxu2(words.z, words.w));
+    if (CHECK && max(half_of(highest, 0), half_of(highest, 1)) > TOP)
+        for (int k = 0; k < CHUNK; ++k)
+            check(half_of(pairs[k / 2], k % 2), beyond);
 #pragma unroll
     for (int k = 0; k < CHUNK; ++k)
         count_level(level_of_word(half_of(pairs[k / 2], k % 2)), !same ? 1 : k == 0 ? CHUNK : 0);
@@ -66,28 +79,30 @@ __device__ __forceinline__ void flush(u32 *const partial, const bool first) {
 }
 
 __device__ __forceinline__ void count_rows(const u8 *const origin, const i64 pitch, const int width,
-                                           const int height) {
+                                           const int height, u32 *const beyond) {
     const int chunks = (width + 2 * CHUNK - 2) / CHUNK, items = chunks * height;
     for (int i = static_cast<int>(threadIdx.x); i < items; i += THREADS) {
         const int y = i / chunks;
         const u8 *const row = origin + y * pitch;
         const int x = (i - y * chunks) * CHUNK - (CHUNK - lead_words<CHUNK>(row)) % CHUNK;
         if (x >= 0 && x + CHUNK <= width)
-            count_chunk(*reinterpret_cast<const uint4 *>(row + 2 * x));
+            count_chunk(*reinterpret_cast<const uint4 *>(row + 2 * x), beyond);
         else
-            for (int k = max(x, 0); k < min(x + CHUNK, width); ++k)
+            for (int k = max(x, 0); k < min(x + CHUNK, width); ++k) {
+                check(word_at(row, k), beyond);
                 count_level(level_of_word(word_at(row, k)), 1);
+            }
     }
 }
 
 // Count a rectangle of real pixels, which may be empty.
 __device__ __forceinline__ void count_part(const u8 *const origin, const i64 pitch, const int width,
-                                           const int height, u32 *const partial) {
+                                           const int height, u32 *const partial, u32 *const beyond) {
     const int most = width > 0 ? MOST / width : 1, rows = width > 0 ? max(height, 0) : 0;
 #pragma unroll 1
     for (int top = 0; top == 0 || top < rows; top += most) {
         clear_counts();
-        count_rows(origin + top * pitch, pitch, width, min(most, rows - top));
+        count_rows(origin + top * pitch, pitch, width, min(most, rows - top), beyond);
         flush(partial, top == 0);
     }
 }
@@ -120,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     words_count(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
                 const int *const __restrict__ source_x, const int *const __restrict__ source_y,
                 const int tile_width, const int tile_height, const int parts, const int part_height,
-                u32 *const __restrict__ partials) {
+                u32 *const __restrict__ partials, u32 *const __restrict__ beyond) {
     const int part = static_cast<int>(blockIdx.x / RANGES), all_parts = static_cast<int>(gridDim.x / RANGES);
     const int left = static_cast<int>(blockIdx.y) * tile_width, right = left + tile_width;
     const int tile_top = static_cast<int>(blockIdx.z) * tile_height, tile_bottom = tile_top + tile_height;
@@ -129,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     if (part < parts) {
         const int top = tile_top + part * part_height, bottom = min(top + part_height, tile_bottom);
         const u8 *const origin = pixels + top * pitch + static_cast<i64>(left) * 2;
-        count_part(origin, pitch, min(right, width) - left, min(bottom, height) - top, partial);
+        count_part(origin, pitch, min(right, width) - left, min(bottom, height) - top, partial, beyond);
     } else {
         const Padded frame = {pixels, pitch, source_x, source_y};
         count_padding(frame, max(left, width), right, tile_top, min(tile_bottom, height), partial, true);

@@ -26,9 +26,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         const i64 count = counts[level], shown = level >> (BITS - 8);
         first += count * shown;
         second += count * shown * shown;
-        const i64 below = before + Whole::scan(static_cast<u32>(count), scratch);
+        u32 all = 0;
+        const i64 below = before + Whole::scan(static_cast<u32>(count), scratch, all);
         apart += llabs(LEVELS * below - n * (level + 1));
-        before += Whole::sum(count, scratch);
+        before += all;
     }
     first = Whole::sum(first, scratch);
     second = Whole::sum(second, scratch);

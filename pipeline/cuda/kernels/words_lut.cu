@@ -76,11 +76,12 @@ __device__ __forceinline__ void scan_each(const Folded &folded, const Count coun
 #pragma unroll
         for (int k = 0; k < PER; ++k)
             sum += added[k] = count(level + k, folded.at(level + k, own[k]));
-        u32 below = before + Whole::scan(sum, scratch) - sum;
+        u32 all = 0;
+        u32 below = before + Whole::scan(sum, scratch, all) - sum;
 #pragma unroll
         for (int k = 0; k < PER; ++k)
             use(level + k, below += added[k], added[k]);
-        before += static_cast<u32>(Whole::sum(sum, scratch));
+        before += all;
     }
 }
 
@@ -130,6 +131,7 @@ __device__ void clip(const Folded &folded, const int limit, const float scale, E
         if (level >= levels.low)
             lut[level] = entry;
     });
+    __syncthreads();
     for (int level = static_cast<int>(threadIdx.x); level < levels.low; level += THREADS)
         lut[level] = lowest_entry;
 }
