@@ -36,12 +36,11 @@ class SourceLane:
         self.used = time.monotonic()
 
     def step(self, sequence: int, frame: Frame, out: Frame) -> Frame:
-        """Enhance one frame into `out` and keep copies of everything; returns it with its tags."""
+        """Enhance one frame into `out` and keep all but the pictures; returns it with its tags."""
         started = time.perf_counter()
         self.lane.submit(frame, out)
         enhanced = self.lane.collect()
         seconds = time.perf_counter() - started
-        self.raw, self.shown = copied(frame, self.raw), copied(enhanced.frame, self.shown)
         self._keep(results(enhanced))
         self.figures = {
             "sequence": sequence,
@@ -56,6 +55,10 @@ class SourceLane:
             "device": self.lane.device,
         }
         return enhanced.frame
+
+    def keep_pictures(self, frame: Frame, shown: Frame) -> None:
+        """Copy the pictures of the last step, for views that are asked for later."""
+        self.raw, self.shown = copied(frame, self.raw), copied(shown, self.shown)
 
     def _keep(self, arrays: Arrays) -> None:
         for name, array in arrays.items():

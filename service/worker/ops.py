@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pipeline.frame import Frame
@@ -21,12 +22,16 @@ from service.worker.overlays import OVERLAYS
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Figures for the reply, and where the answer lies: in `buffer`, or made for it by `encode`."""
+    """Figures for the reply, and where the answer lies: in `buffer`, or made for it by `encode`.
+
+    `keep` copies what lies in the slot and is needed later; it may run beside `encode`, not after the reply.
+    """
 
     figures: dict[str, Any] = field(default_factory=dict)
     buffer: str = "answer"
     length: int = 0
     encode: Callable[[], bytes] | None = None
+    keep: Callable[[], None] = lambda: None
 
 
 def frame_in(memory: SlotMemory, job: Job, name: str, geometry: Geometry) -> Frame:
@@ -65,9 +70,10 @@ class Ops:
         lane = self._lanes.of(job.source, frame.geometry, job.options)
         out = frame_in(self._memory, job, "enhanced", lane.lane.output)
         shown = lane.step(job.sequence, frame, out)
+        keep = partial(lane.keep_pictures, frame, shown)
         if job.answer == Media.RAW:
-            return Outcome(lane.figures, "enhanced", lane.lane.output.frame_bytes)
-        return Outcome(lane.figures, encode=self._encoder(job, lane, shown))
+            return Outcome(lane.figures, "enhanced", lane.lane.output.frame_bytes, keep=keep)
+        return Outcome(lane.figures, encode=self._encoder(job, lane, shown), keep=keep)
 
     def _encoder(self, job: Job, lane: SourceLane, shown: Frame) -> Callable[[], bytes] | None:
         match job.answer:

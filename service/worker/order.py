@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from pipeline.frame import Frame
@@ -11,12 +11,16 @@ from service.doorbell import Job
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A job on its way: `frame` once decoded, `prepared` once the lane thread may have it."""
+    """A job on its way: `frame` once decoded, `prepared` once the lane thread may have it.
+
+    kept : set once nothing but the answer is still to be read from the job's slot
+    """
 
     job: Job
     frame: Frame | None = None
     prepared: bool = False
     refused: bool = False
+    kept: threading.Event = field(default_factory=threading.Event)
 
 
 class Order:

@@ -128,13 +128,21 @@ class Worker:
                 self._lanes.close_idle()
             elif not task.refused:
                 with self._refusing(task):
-                    self._finish(task, self._ops.run(task))
+                    self._answer(task, self._ops.run(task))
+
+    def _answer(self, task: Task, outcome: Outcome) -> None:
+        """On the lane thread: keep what views will ask for, while a codec thread encodes the answer."""
+        if outcome.encode is not None:
+            self._codec.submit(self._encode, task, outcome)
+        try:
+            outcome.keep()
+        finally:
+            task.kept.set()
+        if outcome.encode is None:
+            self._finish(task, outcome)
 
     def _finish(self, task: Task, outcome: Outcome) -> None:
-        if outcome.encode is None:
-            self._reply(Reply(task.job.id, buffer=outcome.buffer, length=outcome.length, **outcome.figures))
-        else:
-            self._codec.submit(self._encode, task, outcome)
+        self._reply(Reply(task.job.id, buffer=outcome.buffer, length=outcome.length, **outcome.figures))
 
     def _encode(self, task: Task, outcome: Outcome) -> None:
         """On a codec thread: make the answer and lay it into the slot."""
@@ -143,7 +151,8 @@ class Worker:
             data = outcome.encode()
             self._memory.check(task.job.slot, task.job.generation)
             self._memory.buffer(task.job.slot, outcome.buffer, len(data))[:] = data
-            self._finish(task, replace(outcome, length=len(data), encode=None))
+            task.kept.wait()
+            self._finish(task, replace(outcome, length=len(data)))
 
     @contextmanager
     def _refusing(self, task: Task) -> Iterator[None]:
