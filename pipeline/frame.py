@@ -31,6 +31,9 @@ Plane = NDArray[Any]
 """One plane of a frame: uint8, or uint16 above 8 bits."""
 
 
+DLPACK_CUDA = (2, 13)
+"""DLPack's device types of memory that a GPU computes on: its own, and managed memory."""
+
 UNTAGGED = Color()
 
 OF_PLANES = frozenset({"pixels", "pixel_format", "chroma", "width"})
@@ -81,8 +84,24 @@ class Frame:
         return cls(pixels, pixel_format or _format_told_by(pixels), **tags)
 
     @classmethod
+    def from_cupy(cls, pixels: Any, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
+        """As `from_numpy`, over a CuPy array, for a lane on its GPU.
+
+        The lane reads it once all is done that CuPy's current stream holds when the frame is submitted.
+        """
+        return cls.from_numpy(pixels, pixel_format, **tags)
+
+    @classmethod
     def from_dlpack(cls, pixels: Any, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
-        """As `from_numpy`, over any array in host memory that has DLPack (a PyTorch tensor, say)."""
+        """As `from_numpy`, over any array that has DLPack: a PyTorch tensor, say.
+
+        In host memory, or on a GPU, where it is as `from_cupy`; so may the chroma among the `tags`.
+        """
+        if on_device(pixels):
+            from pipeline.cuda.exchange import view
+
+            chroma = tuple(view(plane) for plane in tags.pop("chroma", ()))
+            return cls.from_numpy(view(pixels), pixel_format, chroma=chroma, **tags)
         try:
             plane = np.from_dlpack(pixels)
         except (AttributeError, BufferError, RuntimeError, TypeError) as error:
@@ -135,6 +154,15 @@ class Frame:
         for name in Frame.__dataclass_fields__:
             object.__setattr__(shown, name, getattr(enhanced if name in OF_PLANES else self, name))
         return shown
+
+
+def on_device(array: Any) -> bool:
+    """Whether an array lies in the memory of a GPU; whose it is does not matter."""
+    if isinstance(array, np.ndarray):
+        return False
+    if hasattr(array, "__dlpack_device__"):
+        return array.__dlpack_device__()[0] in DLPACK_CUDA
+    return hasattr(array, "__cuda_array_interface__")
 
 
 class LutKind(StrEnum):
@@ -242,8 +270,8 @@ def _check_array(array: Any, name: str, layout: Layout, shape: tuple[int | None,
 
 def _trouble(array: Any, layout: Layout, shape: tuple[int | None, ...]) -> str | None:
     """What else to say about an array that cannot be used; None for one that can."""
-    if not isinstance(array, np.ndarray):
-        return " as a NumPy array"
+    if not (isinstance(array, np.ndarray) or _is_cupys(array)):
+        return " as a NumPy or CuPy array"
     if array.dtype != layout.dtype:
         return f"; convert the values to {layout.bits} bits first"
     if array.ndim != len(shape) or any(
@@ -258,9 +286,14 @@ def _trouble(array: Any, layout: Layout, shape: tuple[int | None, ...]) -> str |
 
 
 def _name(array: Any) -> str:
-    if isinstance(array, np.ndarray):
+    if isinstance(array, np.ndarray) or _is_cupys(array):
         return f"an array {array.shape} {array.dtype}"
     return f"a {type(array).__name__}"
+
+
+def _is_cupys(array: Any) -> bool:
+    """Whether this is a CuPy array, told without CuPy."""
+    return type(array).__module__.partition(".")[0] == "cupy"
 
 
 def _has_packed_pixels(array: Plane) -> bool:

@@ -1,12 +1,15 @@
 """Single steps on single arrays, for users who want one of them: no lane, no state, no frame before.
 
-Arrays are NumPy's, or anything that gives NumPy a view through DLPack. What is returned is `out` where it was
-given, else a new array of the same kind as the input.
+Arrays are NumPy's, or anything that gives NumPy a view through DLPack; on a GPU CuPy's, or anything that has
+DLPack or the CUDA array interface. What is returned is `out` where it was given, else a new array of NumPy or
+of CuPy, which in turn has both. `stream` is one of CuPy or PyTorch, or its address; without it CuPy's current
+stream is used. On the processor there is none.
 """
 
 from typing import Any
 
 from pipeline.formats import Range
+from pipeline.frame import on_device
 from pipeline.options import (
     Equalization,
     HogLayout,
@@ -118,6 +121,10 @@ def transpose(pixels: Any, *, out: Any = None, stream: Any = None) -> Any:
 
 def _device_of(array: Any) -> Any:
     """The module that computes where `array` lies."""
+    if on_device(array):
+        from pipeline.cuda import functions as on_gpu
+
+        return on_gpu
     from pipeline.cpu import functions
 
     return functions

@@ -1,15 +1,19 @@
 """The CUDA lane against the CPU lane, bit for bit (HOG: 2e-6). Every test needs a GPU: `./dev gpu`."""
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from frames import copied as copied_frame
+from frames import frame_of
 from numpy.typing import NDArray
 
 from pipeline import (
+    Alignment,
     ColorMode,
     Equalization,
     Frame,
@@ -21,16 +25,23 @@ from pipeline import (
     Lbp,
     LbpMapping,
     LutKind,
+    Mode,
     Neighborhood,
     Options,
+    Orientation,
+    Output,
     PixelFormat,
+    Range,
+    Region,
     Stage,
     StateError,
     available_devices,
+    functions,
     open_lane,
 )
 from pipeline.backend import page_lock
 from pipeline.cuda.compiler import MODES
+from pipeline.formats import Family
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 HOG_TOLERANCE = 2e-6
@@ -316,3 +327,188 @@ def test_misuse_is_refused_and_the_lane_lives_on(cuda: str, rng: np.random.Gener
     for call in (lane.collect, lane.next_input, lambda: lane.submit(Frame(pixels, PixelFormat.GRAY8))):
         with pytest.raises(StateError, match="closed"):
             call()
+
+
+# Every format
+
+
+def geometries() -> list[Geometry]:
+    """Every format, range and alignment, of an odd size."""
+    found = [
+        Geometry(203, 117, pixel_format, range, alignment)
+        for pixel_format, range, alignment in product(PixelFormat, (Range.FULL, Range.LIMITED), Alignment)
+        if range is Range.FULL or pixel_format.layout.family is not Family.RGB
+    ]
+    return list(dict.fromkeys(found))
+
+
+def assert_frames_same(cuda: str, frames: list[Frame], options: Options) -> None:
+    """Whole frames through both lanes: every plane and every result the same."""
+    with (
+        open_lane(cuda, frames[0].geometry, options) as fast,
+        open_lane("cpu", frames[0].geometry, options) as exact,
+    ):
+        for lane_frames in frames:
+            found, wanted = (enhanced_by(lane, copied_frame(lane_frames)) for lane in (fast, exact))
+            assert_same([found], [wanted])
+
+
+def enhanced_by(lane: Lane, frame: Frame) -> dict[str, Any]:
+    lane.submit(frame)
+    enhanced = lane.collect()
+    planes = {f"plane {number}": np.array(plane) for number, plane in enumerate(enhanced.frame.planes)}
+    return copied(enhanced) | planes | {"clamped": enhanced.clamped}
+
+
+@pytest.mark.parametrize("geometry", geometries(), ids=str)
+def test_every_format_equals_the_cpu_lane(cuda: str, rng: np.random.Generator, geometry: Geometry) -> None:
+    for mode, kind in product(Mode, range(2)):
+        options = Options(Equalization(mode), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
+        frames = [frame_of(rng, geometry, kind + number) for number in range(4)]
+        assert_frames_same(cuda, frames, options)
+
+
+@pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.GRAY12, PixelFormat.BGRA32])
+@pytest.mark.parametrize("orientation", Orientation)
+def test_large_turned_regions_equal_the_cpu_lane(
+    cuda: str, rng: np.random.Generator, pixel_format: PixelFormat, orientation: Orientation
+) -> None:
+    for everywhere in (True, False):
+        region = Region(101, 77, 403, 311, everywhere)
+        options = Options(orientation=orientation, region=region, lbp=Lbp())
+        frames = [frame_of(rng, Geometry(1279, 720, pixel_format), kind) for kind in (4, 2)]
+        assert_frames_same(cuda, frames, options)
+
+
+def test_a_refused_frame_takes_its_number_and_its_mapping_with_it(
+    cuda: str, rng: np.random.Generator
+) -> None:
+    geometry, options = Geometry(64, 48, PixelFormat.GRAY12), Options(Equalization(Mode.EQUALIZE))
+    frames = [frame_of(rng, geometry, kind) for kind in (2, 3, 4, 3)]
+    frames[1].pixels[5, 5] = 4096
+    for corrupt in (False, True):
+        sent = [replace(frame, corrupt=corrupt and number == 2) for number, frame in enumerate(frames)]
+        with open_lane(cuda, geometry, replace(options, slots=4)) as lane:
+            for frame in sent:
+                lane.submit(frame)
+            found = [copied(lane.collect())]
+            with pytest.raises(FrameError, match="a value of 4096 came"):
+                lane.collect()
+            found += [copied(lane.collect()) for _ in range(2)]
+        with open_lane("cpu", geometry, options) as exact:
+            good = [frame for number, frame in enumerate(sent) if number != 1]
+            wanted = [enhanced_by(exact, frame) for frame in good]
+        for one, other in zip(found, wanted, strict=True):
+            assert_same([one], [{name: other[name] for name in one}])
+
+
+def test_frames_on_the_device_go_in_and_come_out_there(cuda: str, rng: np.random.Generator) -> None:
+    import cupy
+
+    for pixel_format in (PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.GRAY16):
+        frame = frame_of(rng, Geometry(101, 67, pixel_format), 2)
+        wanted = enhanced_by(open_lane("cpu", frame.geometry), copied_frame(frame))
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with open_lane(cuda, frame.geometry) as lane, stream:
+            planes = [cupy.asarray(plane) for plane in frame.planes]
+            sent = Frame.from_cupy(planes[0], pixel_format, chroma=tuple(planes[1:]))
+            assert sent.pixels is planes[0]
+            out = Frame.from_dlpack(
+                cupy.zeros_like(planes[0]), pixel_format, chroma=tuple(map(cupy.zeros_like, planes[1:]))
+            )
+            lane.submit(sent, out)
+            shown = lane.collect().frame
+            assert shown.pixels is out.pixels
+            for number, plane in enumerate(shown.planes):
+                np.testing.assert_array_equal(cupy.asnumpy(plane), wanted[f"plane {number}"])
+            lane.submit(sent, sent)
+            assert lane.collect().frame.pixels is planes[0]
+            np.testing.assert_array_equal(cupy.asnumpy(planes[0]), wanted["plane 0"])
+
+
+def test_a_frame_on_the_device_is_refused_on_the_processor(cuda: str) -> None:
+    import cupy
+
+    frame = Frame.from_cupy(cupy.zeros((8, 8), cupy.uint8))
+    with (
+        open_lane("cpu", frame.geometry) as lane,
+        pytest.raises(FrameError, match="open the lane on its device"),
+    ):
+        lane.submit(frame)
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "histogram": lambda luma, **how: functions.compute_histogram(luma, **how),
+    "region": lambda luma, **how: functions.compute_histogram(luma, region=Region(3, 5, 21, 17), **how),
+    "clahe": lambda luma, **how: functions.clahe(luma, **how),
+    "stretch": lambda luma, **how: functions.clahe(luma, Equalization(Mode.STRETCH), **how),
+    "identity": lambda luma, **how: functions.clahe(luma, Equalization(Mode.IDENTITY), **how),
+    "display": lambda luma, **how: functions.clahe(luma, output=Output.DISPLAY, range=Range.LIMITED, **how),
+    "transpose": lambda luma, **how: functions.transpose(luma, **how),
+    "rotate180": lambda luma, **how: functions.turn(luma, Orientation.ROTATE180, **how),
+}
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_equal_those_of_the_processor(
+    cuda: str, rng: np.random.Generator, name: str, kind: type[np.generic]
+) -> None:
+    import cupy
+
+    sheet = rng.integers(0, np.iinfo(kind).max, (70, 83)).astype(kind)  # type: ignore[arg-type]
+    for window in (np.s_[:], np.s_[3:64, 5:52], np.s_[::2, ::3]):
+        luma = sheet[window]
+        wanted = CALLS[name](luma)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        sent = cupy.asarray(sheet)[window]
+        cupy.cuda.get_current_stream().synchronize()
+        given = CALLS[name](sent, stream=stream)
+        stream.synchronize()
+        np.testing.assert_array_equal(cupy.asnumpy(given), wanted)
+        beside = cupy.zeros((*wanted.shape[:-1], wanted.shape[-1] + 3), wanted.dtype)
+        for out in (cupy.zeros_like(given), beside[..., 2:-1]):
+            cupy.cuda.get_current_stream().synchronize()
+            assert CALLS[name](sent, out=out, stream=stream.ptr) is out
+            stream.synchronize()
+            np.testing.assert_array_equal(cupy.asnumpy(out), wanted)
+        with pytest.raises(FrameError, match=r"an out .* came; the result is"):
+            CALLS[name](sent, out=cupy.zeros(7, wanted.dtype))
+
+
+def test_luts_and_features_of_arrays_equal_those_of_the_processor(
+    cuda: str, rng: np.random.Generator
+) -> None:
+    import cupy
+
+    for bits, mode, range, output in product((8, 10, 16), Mode, (Range.FULL, Range.LIMITED), Output):
+        if mode is not Mode.CLAHE:
+            bins = np.bincount(rng.integers(3, 1 << bits, 5000), minlength=1 << bits).astype(np.uint32)
+            how = {"output": output, "range": range}
+            lut = functions.build_lut(cupy.asarray(bins), Equalization(mode), **how)
+            np.testing.assert_array_equal(lut.get(), functions.build_lut(bins, Equalization(mode), **how))
+    luma = rng.integers(0, 256, (61, 47), np.uint8)
+    there, table = cupy.asarray(luma), rng.integers(0, 65535, 256).astype(np.uint16)
+    np.testing.assert_array_equal(functions.apply_lut(there, cupy.asarray(table)).get(), table[luma])
+    with pytest.raises(FrameError, match="levels up to"):
+        functions.apply_lut(there, cupy.asarray(table[:100]))
+    np.testing.assert_allclose(functions.hog(there).get(), functions.hog(luma), rtol=0, atol=HOG_TOLERANCE)
+    np.testing.assert_array_equal(functions.lbp(there).get(), functions.lbp(luma))
+    with pytest.raises(FrameError, match="a value of 4096"):
+        functions.clahe(cupy.full((4, 4), 4096, cupy.uint16), bits=12)
+
+
+def test_a_pytorch_tensor_goes_in_and_comes_out_without_a_copy(cuda: str, rng: np.random.Generator) -> None:
+    torch = pytest.importorskip("torch")
+    luma = rng.integers(0, 256, (61, 47), np.uint8)
+    tensor = torch.from_numpy(luma).cuda()
+    out = torch.empty_like(tensor)
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        assert functions.clahe(tensor, out=out, stream=stream) is out
+        turned = torch.from_dlpack(functions.transpose(tensor, stream=stream))
+    stream.synchronize()
+    np.testing.assert_array_equal(out.cpu().numpy(), functions.clahe(luma))
+    np.testing.assert_array_equal(turned.cpu().numpy(), luma.T)
+    assert Frame.from_dlpack(tensor).pixels.data.ptr == tensor.data_ptr()

@@ -35,11 +35,13 @@ from pipeline import (
     PixelFormat,
     Range,
     Region,
+    functions,
 )
-from pipeline.cuda import compiler, launch, turn
+from pipeline.cuda import compiler, launch, turn, words
 from pipeline.cuda.arrays import constant_tables, result_arrays, scratch_arrays
 from pipeline.cuda.scope import scope_of
 from pipeline.cuda.tone import open_tone
+from pipeline.tables import level_span, plain_lut
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 ALL = {"hog": Hog(), "lbp": Lbp(labels=True), "heatmap": True}
@@ -289,6 +291,19 @@ def test_a_refused_frame_keeps_the_mapping_before_it(folder, rng):
         found = {name: np.zeros(*spec) for name, spec in result_arrays(geometry, options).items()}
         tone.count(None, pixels, found, before)
         assert np.array_equal(found["luts"], before["luts"]) is kept
+
+
+@pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLIPPED, Mode.STRETCH])
+def test_a_lut_of_given_bins_is_the_cpus(folder, rng, mode):
+    equalization = Equalization(mode)
+    for number, levels in product((1, 2, 5000), (Range.FULL, Range.LIMITED)):
+        bins = np.bincount(rng.integers(3, 256, number), minlength=256).astype(np.uint32)
+        gray = Geometry(1, 1, PixelFormat.GRAY8, levels)
+        span, lut = level_span(gray, gray), np.zeros(256, np.uint8)
+        plan = words.plan_mapping(span, equalization, number, 1, "words_lut")
+        kernels = Shim(folder, (compiler.mapping_source(8, 8, mode),))
+        words.launch_mapping(None, kernels, plan, bins, plain_lut(span), launch.NULL, launch.NULL, lut)
+        np.testing.assert_array_equal(lut, functions.build_lut(bins, equalization, range=levels))
 
 
 @pytest.mark.parametrize("pixel_bytes", turn.PIXEL_BYTES)

@@ -6,8 +6,8 @@ from typing import Self
 
 from pipeline.cpu.slot import Slot
 from pipeline.cpu.step import Step
-from pipeline.errors import StateError
-from pipeline.frame import Enhanced, Frame
+from pipeline.errors import FrameError, StateError
+from pipeline.frame import Enhanced, Frame, on_device
 from pipeline.geometry import Geometry
 from pipeline.lane import check_frame, output_geometry
 from pipeline.options import Options
@@ -48,6 +48,7 @@ class CpuLane:
         step = self._open_step()
         slot = self._next_slot()
         check_frame(self.geometry, frame, self.output, out)
+        _check_memory(frame, out)
         self._done.append(step.run(slot, frame, self._sequence, out))
         self._sequence += 1
 
@@ -88,3 +89,9 @@ class CpuLane:
         if self.in_flight == self.options.slots:
             raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
         return self._slots[self._sequence % self.options.slots]
+
+
+def _check_memory(frame: Frame, out: Frame | None) -> None:
+    planes = frame.planes if out is None else (*frame.planes, *out.planes)
+    if any(on_device(plane) for plane in planes):
+        raise FrameError("a frame on a GPU came to a lane on the processor; open the lane on its device")

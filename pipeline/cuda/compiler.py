@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.cuda.launch import Kernels
@@ -84,6 +84,11 @@ def turn_source(swapped: bool, pixel_bytes: int, luma: int = -1, naive: bool = F
     return Source("mirror", _defines(PIXEL=pixel_bytes, EXCHANGE=luma), role)
 
 
+def mapping_source(bits: int, shown: int, mode: Mode) -> Source:
+    """The kernel that makes LUTs of histograms of so many bits, with entries of `shown` bits."""
+    return Source("words_lut", _defines(BITS=bits, SHOWN=shown, MODE=MODES[mode]))
+
+
 def _bytes(scope: Scope) -> list[Source]:
     """A frame of 8 bits is counted by one kernel, which also makes its mapping, and mapped by another."""
     mode, layout = scope.options.equalization.mode, scope.turned.layout
@@ -136,7 +141,7 @@ def _curve(scope: Scope, name: str, shown: int, shift: int) -> list[Source]:
     pixels = _defines(BITS=bits, SHIFT=scope.turned.shift, SHOWN=shown, RAISE=shift)
     sources = []
     if mode is not Mode.IDENTITY:
-        sources.append(Source("words_lut", _defines(BITS=bits, SHOWN=shown, MODE=MODES[mode]), f"{name}_lut"))
+        sources.append(replace(mapping_source(bits, shown, mode), role=f"{name}_lut"))
     if mode is Mode.CLAHE:
         sources.append(Source("words_clahe", pixels, f"{name}_clahe"))
     if mode is not Mode.CLAHE or scope.beside:

@@ -107,10 +107,12 @@ class CudaLane:
         upload, planes = self._streams.upload, ticket.frame.planes
         if any(map(transfer.on_device, planes)):
             upload.wait_event(cupy.cuda.get_current_stream().record())
-        if not all(map(reachable, planes)):
-            planes = _moved(planes, slot.input.planes, ticket.in_place)
+        born = _are_same(planes, slot.input.planes)
+        if not born and not all(map(reachable, planes)):
+            _move(planes, slot.input.planes, ticket.in_place)
+            born = True
         with slot.clock.around(Stage.UPLOAD, upload, ticket.timed):
-            if planes[0] is slot.input.pixels:
+            if born:
                 end = "chroma" if ticket.in_place else None
                 transfer.copy_block(upload, slot.host_input, slot.device_incoming, end=end)
             else:
@@ -178,9 +180,12 @@ def _chroma_stays(geometry: Geometry, options: Options) -> bool:
     return not (scope.turns or scope.gains) and len(geometry.plane_shapes) > 1
 
 
-def _moved(planes: Planes, targets: Planes, luma_alone: bool) -> Planes:
-    """The planes where the GPU can read them."""
+def _are_same(planes: Planes, others: Planes) -> bool:
+    return all(plane is other for plane, other in zip(planes, others, strict=True))
+
+
+def _move(planes: Planes, targets: Planes, luma_alone: bool) -> None:
+    """Copy planes to where the GPU can read them."""
     for plane, target in list(zip(planes, targets, strict=True))[: 1 if luma_alone else None]:
         if plane is not target:
             target[...] = cupy.asnumpy(plane) if transfer.on_device(plane) else plane
-    return targets

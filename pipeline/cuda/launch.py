@@ -13,11 +13,12 @@ import numpy as np
 
 from pipeline.cuda.scope import Scope, scope_of, size_of
 from pipeline.frame import Geometry
-from pipeline.options import HogLayout, Lbp, Mode, Options
+from pipeline.options import Equalization, HogLayout, Lbp, Mode, Options
 from pipeline.tables import (
     HOG_BLOCK_PX,
     HOG_CELL_PX,
     LBP_CELL_PX,
+    Span,
     blend,
     clip_limit,
     lut_scale,
@@ -119,15 +120,14 @@ def plan_histogram(geometry: Geometry, options: Options) -> Plan:
             np.int32(tiles.tile_width),
             np.int32(tiles.tile_height),
             np.int32(part_height),
-            *limit_and_scale(scope),
+            *limit_and_scale(options.equalization, scope.span, scope.mapped_tiles().tile_pixels),
         ),
     )
 
 
-def limit_and_scale(scope: Scope) -> tuple[np.generic, np.generic]:
-    """Clip limit and levels a count, of a tile, or of all that is counted in a global mode."""
-    pixels, span = scope.mapped_tiles().tile_pixels, scope.span
-    limit = clip_limit(scope.options.equalization.clip_limit, pixels, span.high - span.low + 1)
+def limit_and_scale(equalization: Equalization, span: Span, pixels: int) -> tuple[np.generic, np.generic]:
+    """Clip limit and levels a count, of a histogram of so many pixels."""
+    limit = clip_limit(equalization.clip_limit, pixels, span.high - span.low + 1)
     return np.int32(limit), lut_scale(pixels, span.shown_high - span.shown_low)
 
 

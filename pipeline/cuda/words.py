@@ -17,7 +17,8 @@ from pipeline.cuda.launch import (
     rectangles,
 )
 from pipeline.cuda.scope import Scope, size_of
-from pipeline.options import Mode
+from pipeline.options import Equalization, Mode
+from pipeline.tables import Span
 
 RANGE_BITS = 14
 """Bits of the levels that one block counts; more are counted in ranges."""
@@ -30,6 +31,10 @@ COUNT_PIXELS = 4096
 SUM_LEVELS = 32
 SUM_THREADS = 1024
 HEATMAP_THREADS = 512
+
+LUT_LEVELS = 4
+"""Levels of a thread at a time."""
+LUT_THREADS = 1024
 
 APPLY_THREADS = 512
 APPLY_BLOCKS = 264
@@ -100,6 +105,14 @@ def plan_curve(scope: Scope, name: str) -> CurvePlans:
     height, width = scope.turned.shape[:2]
     beside = _plan_lut(f"{name}_apply", width, height) if scope.beside else None
     return CurvePlans(_plan_mapping(scope, name), _plan_apply(scope, name), beside)
+
+
+def plan_mapping(span: Span, equalization: Equalization, pixels: int, luts: int, kernel: str) -> Plan:
+    """A block a LUT, of histograms of so many pixels each."""
+    levels = (span.low, span.high, span.shown_low, span.shown_high - span.shown_low)
+    threads = min(span.size // LUT_LEVELS, LUT_THREADS)
+    numbers = (np.uint32(pixels), *limit_and_scale(equalization, span, pixels))
+    return Plan(kernel, (luts, 1, 1), (threads, 1, 1), (*numbers, *(np.int32(level) for level in levels)))
 
 
 def all_parts(scope: Scope, parts: int) -> int:
@@ -173,15 +186,8 @@ def _plan_mapping(scope: Scope, name: str) -> Plan | None:
     if mode is Mode.IDENTITY:
         return None
     tiles = scope.mapped_tiles()
-    width, height = size_of(scope.counted)
-    pixels = tiles.tile_pixels if mode is Mode.CLAHE else width * height
-    levels = (span.low, span.high, span.shown_low, span.shown_high - span.shown_low)
-    threads = min(scope.levels // 4, 1024)
-    return Plan(
-        f"{name}_lut",
-        (tiles.columns * tiles.rows, 1, 1),
-        (threads, 1, 1),
-        (np.uint32(pixels), *limit_and_scale(scope), *(np.int32(level) for level in levels)),
+    return plan_mapping(
+        span, scope.options.equalization, tiles.tile_pixels, tiles.columns * tiles.rows, f"{name}_lut"
     )
 
 
