@@ -1,0 +1,69 @@
+"""lumaflow's steps as PyTorch operators: `torch.ops.lumaflow.clahe(luma, 2.0, 8, 8)` and friends.
+
+Tensors go in and come out where they lie, on the processor or a GPU, without a copy; on a GPU everything runs
+on PyTorch's current stream. The operators have shape functions, so that `torch.compile` can trace them.
+"""
+
+from typing import Any
+
+import torch
+
+from pipeline import Equalization, functions
+from pipeline.formats import PixelFormat
+from pipeline.geometry import Geometry
+from pipeline.options import HogLayout, Lbp
+from pipeline.tables import hog_shape, lbp_shape
+
+
+def _into(out: torch.Tensor) -> dict[str, Any]:
+    """Where a step writes, and the stream it runs on."""
+    if out.is_cuda:
+        return {"out": out, "stream": torch.cuda.current_stream(out.device)}
+    return {"out": out.numpy()}
+
+
+def _geometry(luma: torch.Tensor) -> Geometry:
+    height, width = luma.shape
+    return Geometry(int(width), int(height), PixelFormat.GRAY8)
+
+
+@torch.library.custom_op("lumaflow::clahe", mutates_args=())
+def clahe(luma: torch.Tensor, clip_limit: float, columns: int, rows: int) -> torch.Tensor:
+    """(H, W) uint8 -> (H, W) uint8, by the mapping the plane makes itself."""
+    shown = torch.empty_like(luma)
+    equalization = Equalization(clip_limit=clip_limit, tiles=(columns, rows))
+    functions.clahe(luma, equalization, **_into(shown))
+    return shown
+
+
+@clahe.register_fake
+def _(luma: torch.Tensor, clip_limit: float, columns: int, rows: int) -> torch.Tensor:
+    return torch.empty_like(luma)
+
+
+@torch.library.custom_op("lumaflow::hog", mutates_args=())
+def hog(luma: torch.Tensor) -> torch.Tensor:
+    """(H, W) uint8 -> (blocks_y, blocks_x, 36) float32, in OpenCV's layout."""
+    shape = hog_shape(_geometry(luma), HogLayout.OPENCV)
+    described = luma.new_empty(shape, dtype=torch.float32)
+    functions.hog(luma, **_into(described))
+    return described
+
+
+@hog.register_fake
+def _(luma: torch.Tensor) -> torch.Tensor:
+    return luma.new_empty(hog_shape(_geometry(luma), HogLayout.OPENCV), dtype=torch.float32)
+
+
+@torch.library.custom_op("lumaflow::lbp", mutates_args=())
+def lbp(luma: torch.Tensor) -> torch.Tensor:
+    """(H, W) uint8 -> (ceil(H/16), ceil(W/16), 59) uint16, counts of uniform patterns."""
+    shape = lbp_shape(_geometry(luma), Lbp().mapping)
+    counts = luma.new_empty(shape, dtype=torch.uint16)
+    functions.lbp(luma, **_into(counts))
+    return counts
+
+
+@lbp.register_fake
+def _(luma: torch.Tensor) -> torch.Tensor:
+    return luma.new_empty(lbp_shape(_geometry(luma), Lbp().mapping), dtype=torch.uint16)
