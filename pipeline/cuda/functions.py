@@ -98,7 +98,7 @@ def apply_lut(luma: Any, lut: Any, out: Any, stream: Any) -> Any:
                 f"a lut {table.shape} {table.dtype} came for levels up to {top}; it needs an entry for"
                 " every level, uint8 or uint16"
             )
-        mapped = _result(out, plane.shape, table.dtype)
+        mapped = _result(out, plane.shape, table.dtype, align=1)
         table.take(plane, out=mapped)
         return _given(out, mapped)
 
@@ -118,7 +118,7 @@ def clahe(
         geometry = _geometry(plane, bits, range)
         options = Options(equalization, output=output)
         shown = output_geometry(geometry, options)
-        mapped = _result(out, plane.shape, shown.dtype)
+        mapped = _result(out, plane.shape, shown.dtype, align=1)
         tone, found = _counted(at, plane, geometry, options)
         if equalization.mode is Mode.IDENTITY:
             found["luts"].set(unmapped_lut(level_span(geometry, shown))[None, None], stream=at)
@@ -258,8 +258,11 @@ def _top(plane: Any, size: int) -> int:
     return int(plane.max()) if size < 1 << 8 * plane.itemsize else 0
 
 
-def _result(out: Any, shape: tuple[int, ...], dtype: Any, align: int = 1) -> Any:
-    """Where the kernels write: `out` itself where they can, else an array of their own."""
+def _result(out: Any, shape: tuple[int, ...], dtype: Any, align: int = 16) -> Any:
+    """Where the kernels write: `out` itself where they can, else an array of their own.
+
+    align : bytes at whose multiples it must begin; tables and descriptors are written as vectors, planes not
+    """
     if out is None:
         return cupy.empty(shape, dtype)
     target = view(out)
