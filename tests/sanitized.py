@@ -32,13 +32,12 @@ STEPS = (
     (PixelFormat.GRAY8, Options(Equalization(Mode.CLAHE), Hog(), SQUARE, heatmap=True)),
     (PixelFormat.GRAY8, Options(Equalization(Mode.EQUALIZE), Hog(HogLayout.COMPACT), CIRCLE)),
     (PixelFormat.BGR24, Options(Equalization(Mode.CLAHE), lbp=SQUARE)),
-    (PixelFormat.BGRA32, Options(Equalization(Mode.EQUALIZE, color=ColorMode.LUMA), lbp=SQUARE)),
+    (PixelFormat.BGRA32, Options(Equalization(Mode.IDENTITY, color=ColorMode.LUMA))),
     (PixelFormat.UYVY, Options(Equalization(Mode.STRETCH, chroma_gain=1.5), lbp=SQUARE)),
     (
         PixelFormat.GRAY12,
         Options(
             Equalization(Mode.CLAHE, tiles=(2, 1)),
-            lbp=SQUARE,
             heatmap=True,
             orientation=Orientation.ROTATE90,
             region=Region(0, 0, 1, 1, everywhere=False),
@@ -46,7 +45,7 @@ STEPS = (
     ),
     (
         PixelFormat.P010,
-        Options(Equalization(Mode.EQUALIZE, chroma_gain=2.0), orientation=Orientation.ROTATE180),
+        Options(Equalization(Mode.IDENTITY, chroma_gain=2.0), orientation=Orientation.ROTATE180),
     ),
 )
 

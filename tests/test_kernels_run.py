@@ -185,7 +185,7 @@ def test_no_order_of_threads_and_blocks_changes_a_bit(folder, rng):
     for sent, chosen in ((frame(pixels), options), (deep, turned)):
         kernels = open_shim(folder, sent.geometry, chosen)
         first = run_step(kernels, sent, chosen)
-        for seed in range(1, 6):
+        for seed in range(1, 4):
             kernels.seed = seed
             again = run_step(kernels, sent, chosen)
             for name, value in first.items():
@@ -209,7 +209,9 @@ def assert_step(folder, one, options):
 @pytest.mark.parametrize("pixel_format", [*PixelFormat])
 def test_every_format_is_the_cpu_lanes(folder, rng, pixel_format, mode):
     options = Options(Equalization(mode, tiles=SMALL_TILES), lbp=Lbp(labels=True), heatmap=True)
-    for kind, (height, width) in enumerate([(1, 1), (1, 33), (33, 1), (31, 46), (27, 53)]):
+    sizes = [(1, 1), (31, 46), (33, 1), (1, 33), (27, 53)] if mode is Mode.CLAHE else [(1, 1), (27, 53)]
+    # Kernels clear and sum all levels of each tile, which takes the shim long.
+    for kind, (height, width) in enumerate(sizes[-2:] if pixel_format.layout.bits > 12 else sizes):
         assert_step(folder, frame_of(rng, Geometry(width, height, pixel_format), kind), options)
 
 
@@ -220,8 +222,7 @@ def test_every_mode_and_output_of_deep_frames_is_the_cpu_lanes(folder, rng, pixe
     geometry = Geometry(41, 37, pixel_format, Range.LIMITED, alignment)
     for kind, mode in enumerate(Mode):
         options = Options(Equalization(mode, tiles=SMALL_TILES), lbp=Lbp(labels=True), output=output)
-        for one in (kind, kind + 1):
-            assert_step(folder, frame_of(rng, geometry, one), options)
+        assert_step(folder, frame_of(rng, geometry, kind), options)
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.IDENTITY])

@@ -30,13 +30,23 @@ def stream_of(stream: Any) -> Any:
     """CuPy's stream for a stream of CuPy, of PyTorch, of cuda.core, or its address; None: the current one."""
     if stream is None:
         return cupy.cuda.get_current_stream()
-    if isinstance(stream, cupy.cuda.Stream | cupy.cuda.ExternalStream):
+    if isinstance(stream, cupy.cuda.Stream):
         return stream
-    if hasattr(stream, "__cuda_stream__"):
-        return cupy.cuda.ExternalStream(stream.__cuda_stream__()[1])
-    address = getattr(stream, "cuda_stream", stream)
-    if not isinstance(address, int):
-        raise FrameError(
-            f"a stream {type(stream).__name__} came; give a CuPy or PyTorch stream, or its address"
-        )
-    return cupy.cuda.ExternalStream(address)
+    foreign = (
+        stream if hasattr(stream, "__cuda_stream__") else Address(getattr(stream, "cuda_stream", stream))
+    )
+    return cupy.cuda.Stream.from_external(foreign)
+
+
+class Address:
+    """A stream of which only the address is known. Raises FrameError where that is none."""
+
+    def __init__(self, address: Any) -> None:
+        if not isinstance(address, int):
+            raise FrameError(
+                f"a stream {type(address).__name__} came; give a CuPy or PyTorch stream, or its address"
+            )
+        self._address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._address

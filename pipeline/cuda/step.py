@@ -32,7 +32,8 @@ class Step:
         self._turns = turn.plan_turns(scope)
         self._gains = turn.plan_gains(scope)
         self._hog, self._lbp = launch.plan_features(geometry, options)
-        self._describes = scope.features  # then `histogram` is the shorter branch, and notes what was applied
+        # The shorter branch notes what was applied: without features that is `enhance`, if LUTs are deep.
+        self._notes_late = scope.deep and not scope.features
 
     def capture(self, ring: Ring) -> None:
         """Capture the steady step of every slot as a graph, without and with stage times."""
@@ -63,7 +64,7 @@ class Step:
         if carried:
             for name, luts in mapping.items():
                 transfer.copy_on_device(histogram, luts, slot.arrays[name])
-        if self._describes:
+        if not self._notes_late:
             transfer.copy_on_device(histogram, mapping["luts"], slot.arrays["applied"])
         slot.lut_ready.record(histogram)
 
@@ -71,7 +72,7 @@ class Step:
             enhance.wait_event(slot.lut_ready)
         with slot.clock.around(Stage.APPLY, enhance, timed):
             self.apply(slot, mapping)
-        if not self._describes:
+        if self._notes_late:
             transfer.copy_on_device(enhance, mapping["luts"], slot.arrays["applied"])
         if self._hog is not None:
             with slot.clock.around(Stage.HOG, enhance, timed):
