@@ -83,22 +83,6 @@ class Plan:
     shared_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Plans:
-    """The launches of one step; a feature that was not asked for, or is empty, has none."""
-
-    histogram: Plan
-    apply: Plan
-    hog: Plan | None
-    lbp: Plan | None
-
-
-def plan_step(geometry: Geometry, options: Options) -> Plans:
-    """All launches for frames of this geometry, of 8 bits, under these options."""
-    hog, lbp = plan_features(geometry, options)
-    return Plans(plan_histogram(geometry, options), plan_apply(geometry, options), hog, lbp)
-
-
 def plan_features(geometry: Geometry, options: Options) -> tuple[Plan | None, Plan | None]:
     """The launches of HOG and LBP of the enhanced frame."""
     output = scope_of(geometry, options).output
