@@ -155,7 +155,7 @@ def test_a_folder_that_may_not_be_written_is_a_failure(
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, status: int) -> None:
-    film = make_film(tmp_path / "in.mp4", frames=1500)
+    film = make_film(tmp_path / "in.mp4", frames=4000)
     command = [sys.executable, "-m", "service", "enhance", str(film), str(tmp_path / "out.mp4")]
     running = subprocess.Popen(
         [*command, "--features", str(tmp_path / "out.npz")], stderr=subprocess.PIPE, text=True
