@@ -27,7 +27,8 @@ from pipeline.geometry import Geometry
 from pipeline.options import Mode, Options
 
 HERE = Path(__file__).parent / "shim"
-FLAGS = ["-std=c++17", "-O1", "-g", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-fPIC"]
+# Without unique symbols every kernel's library keeps the shim's state to itself; with them all would share one.
+FLAGS = ["-std=c++17", "-O1", "-g", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-fPIC", "-fno-gnu-unique"]
 SANITIZE = [
     "-fsanitize=address,alignment,bounds,shift,signed-integer-overflow,integer-divide-by-zero",
     "-fsanitize-sections=block_shared",
