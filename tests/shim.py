@@ -27,7 +27,7 @@ from pipeline.geometry import Geometry
 from pipeline.options import Mode, Options
 
 HERE = Path(__file__).parent / "shim"
-# Without unique symbols every kernel's library keeps the shim's state to itself; with them all would share one.
+# Without unique symbols each kernel's library keeps the shim's state to itself; with them all share one.
 FLAGS = ["-std=c++17", "-O1", "-g", "-ffp-contract=off", "-U_FORTIFY_SOURCE", "-fPIC", "-fno-gnu-unique"]
 SANITIZE = [
     "-fsanitize=address,alignment,bounds,shift,signed-integer-overflow,integer-divide-by-zero",
