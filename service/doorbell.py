@@ -45,6 +45,11 @@ def geometry_of(size: Size, levels: Levels) -> Geometry:
     return Geometry(width, height, PixelFormat(name), Range(levels.range), Alignment(levels.alignment))
 
 
+def size_of(geometry: Geometry) -> Size:
+    """The part of a geometry that is a size."""
+    return geometry.width, geometry.height, str(geometry.pixel_format)
+
+
 PACKET_BYTES = 64 * 1024
 """Longest message; the longest there is, a source's options with a long error text, has about 2 KiB."""
 
@@ -120,7 +125,8 @@ class Reply:
 
     `error` is the class name of what went wrong, `text` what it says. `length` counts the bytes in the
     slot's `buffer`. The figures are those of the frame that was enhanced or shown; the memory that the
-    worker holds comes with the answer to a ping. `shown` is the geometry of the enhanced frame, in words.
+    worker holds comes with the answer to a ping. `output` is the size of the enhanced frame, `shown` its
+    geometry in words.
     """
 
     id: int
@@ -131,6 +137,7 @@ class Reply:
     device: str = ""
     geometry: Size | None = None
     levels: Levels = USUAL
+    output: Size | None = None
     shown: str = ""
     sequence: int = 0
     lut: str = ""
@@ -152,10 +159,11 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A slot lent to an ingest process for one frame."""
+    """A slot lent to an ingest process for one frame, which will be `turned` or not."""
 
     slot: int
     generation: int
+    turned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,7 @@ class Captured:
     slot: int
     generation: int
     geometry: Size
+    levels: Levels = USUAL
     number: int = 0
     pts: int | None = None
     time_base: list[int] | None = None
@@ -200,11 +209,13 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The frame with this number is enhanced: it lies in the slot's enhanced buffer, and `described` bytes
-    of npz in its answer buffer. Answered by Taken."""
+    """The frame with this number is enhanced: it lies in the slot's enhanced buffer, in this geometry, and
+    `described` bytes of npz in its answer buffer. Answered by Taken."""
 
     slot: int
     generation: int
+    geometry: Size
+    levels: Levels
     number: int
     sequence: int
     lut: str
@@ -254,8 +265,9 @@ def unpack(packet: bytes) -> Message:
     """The message in a packet. Raises ValueError for anything that is not one."""
     try:
         kind, fields = json.loads(packet)
-        if fields.get("geometry"):
-            fields["geometry"] = tuple(fields["geometry"])
+        for name in ("geometry", "output"):
+            if fields.get(name):
+                fields[name] = tuple(fields[name])
         if fields.get("levels"):
             fields["levels"] = Levels(*fields["levels"])
         message = _KINDS[kind](**fields)

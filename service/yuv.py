@@ -1,4 +1,4 @@
-"""YUV frames by way of FFmpeg's: their planes as arrays, and their way to BGR."""
+"""YUV frames by way of FFmpeg's: their planes as arrays, and their way to it and to BGR."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from av.video.frame import VideoFrame
 from av.video.plane import VideoPlane
 from numpy.typing import NDArray
 
-from pipeline.formats import Chroma, Matrix, PixelFormat, Range
+from pipeline.formats import Matrix, PixelFormat, Range
 from pipeline.frame import Frame, Plane
 from service.files.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID, Color
 from service.files.color import to_bgr as converted
@@ -33,13 +33,19 @@ def to_bgr(frame: Frame) -> NDArray[np.uint8]:
     A matrix that is not said is that of BT.601 below 720 lines, of BT.709 from there, as in players.
     """
     geometry = frame.geometry
-    width = geometry.width + geometry.width % 2 if geometry.layout.chroma is Chroma.WOVEN else geometry.width
+    range_ = FULL if geometry.range is Range.FULL else LIMITED
+    color = Color(_MATRICES[frame.color.matrix], range_, UNSAID, UNSAID, geometry.height)
+    return converted(to_video(frame), color)[:, : geometry.width]
+
+
+def to_video(frame: Frame) -> VideoFrame:
+    """A YUV frame as FFmpeg's, without tags; a woven one in whole pairs of pixels."""
+    geometry = frame.geometry
+    width = frame.pixels.shape[1]
     picture = VideoFrame(width, geometry.height, _NAMES[geometry.pixel_format])
     for plane, samples in zip(picture.planes, frame.planes, strict=True):
         np.copyto(rows(plane, samples.shape, samples.dtype), samples)
-    range_ = FULL if geometry.range is Range.FULL else LIMITED
-    color = Color(_MATRICES[frame.color.matrix], range_, UNSAID, UNSAID, geometry.height)
-    return converted(picture, color)[:, : geometry.width]
+    return picture
 
 
 def rows(plane: VideoPlane, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Plane:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 from cameras import Server, rtsp_server
 from conftest import RunningService, finish
@@ -68,6 +69,12 @@ sources:
     delivery: lossless
     outputs:
       - record: {{path: film, keep_free_gb: 0}}
+  turned:
+    url: file:film.mp4
+    delivery: lossless
+    orientation: rotate90
+    outputs:
+      - record: {{path: turned, keep_free_gb: 0}}
   locked: {{url: "rtsp://joe:{PASSWORD}@127.0.0.1:1/x?token={PASSWORD}"}}
   gone: {{url: "rtsp://127.0.0.1:1/"}}
 """
@@ -143,6 +150,16 @@ def test_a_lossless_film_is_recorded_whole_with_its_times_and_sound(
     assert found.times == film.times
     assert len(found.copied[0]) >= len(film.copied[0]) - 2
     assert source(service, "film")["frames"] == 40
+
+
+def test_a_turned_camera_is_recorded_as_it_is_turned(service: RunningService, folder: Path) -> None:
+    wait_until(lambda: camera(service, "turned")["outputs"][0]["written"] == 40)
+    service.client.post("/v1/sources/turned/pause").raise_for_status()
+    (path,) = (folder / "turned").iterdir()
+    found, film = content(path), content(folder / "film.mp4")
+    assert (found.size, found.tags) == ((64, 96), film.tags)
+    bright = np.unravel_index(found.pictures[20][..., 1].argmax(), found.pictures[20].shape[:2])
+    assert bright[1] > 32  # the square is at the top of the film, and so at the right of this
 
 
 def test_what_fails_says_why_and_is_counted(service: RunningService) -> None:

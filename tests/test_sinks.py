@@ -22,6 +22,7 @@ from cameras import Server, rtsp_server
 from films import content, dim_frame, make_film, psnr
 from proxy import Proxy
 
+from pipeline.frame import Frame
 from service.files.color import Color
 from service.ingest.address import Policy, check_url
 from service.ingest.config import CameraConfig, Descriptors, Kept, Publish, Record, Snapshot
@@ -51,7 +52,7 @@ def show(n: int, pts: int | None = None, size: tuple[int, int] = (96, 64), **cha
     """The n-th enhanced picture of a camera at 25 a second."""
     odd = size[0] % 2 or size[1] % 2
     made = Show(
-        pixels=dim_frame(n, size),
+        frame=Frame.from_numpy(dim_frame(n, size)),
         pts=3600 * n if pts is None else pts,
         time_base=BASE,
         wall=WALL + n / 25,
@@ -86,14 +87,14 @@ def test_recordings_keep_irregular_times_pictures_and_colour(
     assert len(found.times) == len(times)
     assert all(abs(a - b * BASE) <= tick for a, b in zip(found.times, times, strict=True))
     assert found.tags == (6, 1, 6, 6)
-    assert min(psnr(a, b.pixels) for a, b in zip(found.pictures, shows, strict=True)) > 28
+    assert min(psnr(a, b.frame.pixels) for a, b in zip(found.pictures, shows, strict=True)) > 28
     assert path.name.startswith("20270115T080000000Z")
 
 
 def test_odd_sizes_and_grey_are_recorded_whole(tmp_path: Path) -> None:
     (path,) = record(tmp_path, [show(n, size=(97, 63)) for n in range(5)])
     assert (content(path).size, content(path).pixel_format) == ((97, 63), "yuv444p")
-    grey = [replace(show(n), pixels=dim_frame(n)[:, :, 0].copy()) for n in range(3)]
+    grey = [show(n, frame=Frame.from_numpy(dim_frame(n)[:, :, 0].copy())) for n in range(3)]
     (path,) = record(tmp_path / "grey", grey)
     assert content(path).size == (96, 64)
 
@@ -265,8 +266,7 @@ def test_descriptors_are_lines_of_json_each_written_at_once(tmp_path: Path) -> N
 
 def test_the_picture_of_a_lost_camera_is_dimmed_and_says_since_when() -> None:
     for shape in ((120, 320, 3), (120, 320), (16, 16, 3)):
-        pixels = np.full(shape, 100, np.uint8)
-        picture = lost_since(pixels, WALL)
+        picture = lost_since(Frame.from_numpy(np.full(shape, 100, np.uint8)), WALL).pixels
         assert picture.shape == shape
         assert np.median(picture) == 35
         assert picture.max() > 150 or shape[0] == 16
@@ -381,7 +381,7 @@ def test_a_full_disk_stops_a_recording_which_goes_on_when_there_is_room(tmp_path
         sink = Recorder(Record(path="r", keep_free_gb=0, quality=1), disk)
         outlet = Outlet("record-1", sink, False, True, lambda text: text)
         for n in range(40):
-            outlet.offer(show(n, size=(320, 240), pixels=noise[n]))
+            outlet.offer(show(n, size=(320, 240), frame=Frame.from_numpy(noise[n])))
         wait_until(lambda: outlet.state == "waiting")
         assert outlet.text == "it cannot be written: No space left on device"
         with suppress(OSError):
@@ -492,12 +492,12 @@ def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
         {"url": "file:x", "outputs": [{"record": record}, {"record": without}]}
     )
     every = open_outputs(camera, "gate", tmp_path, lambda text: text)
-    begun, bright = time.monotonic(), np.full((64, 96, 3), 200, np.uint8)
+    begun, bright = time.monotonic(), Frame.from_numpy(np.full((64, 96, 3), 200, np.uint8))
     for n in range(5):
-        every.show(show(n, arrived=time.monotonic(), pixels=bright))
+        every.show(show(n, arrived=time.monotonic(), frame=bright))
     wait_until(lambda: every.states()[0]["written"] >= 9)
     passed = round((time.monotonic() - begun) * 90_000)
-    every.show(show(5, pts=4 * 3600 + passed, arrived=time.monotonic(), pixels=bright))
+    every.show(show(5, pts=4 * 3600 + passed, arrived=time.monotonic(), frame=bright))
     every.close(5)
     shown, plain = (content(next((tmp_path / name).iterdir())) for name in "rq")
     levels = [int(np.median(picture)) for picture in shown.pictures]

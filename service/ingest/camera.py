@@ -9,10 +9,14 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
+from av.video.frame import VideoFrame
+
+from pipeline.geometry import Geometry
 from service.ingest.backoff import Backoff
 from service.ingest.errors import CameraError, Cause
 from service.ingest.feed import NO_TIME_BASE, AnyPacket, Feed, Picture
 from service.ingest.frozen import StillWatch
+from service.ingest.laying import laid_geometry
 from service.ingest.opening import Opening, open_container
 from service.ingest.shot import Shot
 from service.ingest.timeline import Timeline
@@ -81,7 +85,7 @@ class Camera:
         self._still = StillWatch()
         self._stopped = threading.Event()
         self._number = 0
-        self._geometry: tuple[int, int, str] | None = None
+        self._geometry: Geometry | None = None
         self._last: tuple[int, Fraction] = (-1, NO_TIME_BASE)
         self._due: float | None = None
 
@@ -183,18 +187,22 @@ class Camera:
         if base == last_base:
             pts = max(pts, last + 1)
         self._last = pts, base
-        if (geometry := (frame.width, frame.height, frame.format.name)) != self._geometry:
+        if (geometry := self._checked_geometry(frame)) != self._geometry:
             self._geometry, self.status.epoch = geometry, self.status.epoch + 1
         self._number += 1
         if self._is_file:
             now = self._paced(float(seconds))
-        shot = Shot(self._number, frame, pts, base, time.time(), now, self.status.epoch, picture.corrupt)
-        if frame.width * frame.height > self._plan.max_pixels or shot.slot_bytes > self._plan.max_bytes:
-            raise CameraError(
-                Cause.CODEC,
-                f"pictures of {frame.width}x{frame.height} came; at most {self._plan.max_pixels} pixels go",
-            )
-        return shot
+        return Shot(self._number, frame, pts, base, time.time(), now, self.status.epoch, picture.corrupt)
+
+    def _checked_geometry(self, frame: VideoFrame) -> Geometry:
+        plan, pixels = self._plan, frame.width * frame.height
+        if pixels <= plan.max_pixels:
+            geometry = laid_geometry(frame)
+            if geometry.frame_bytes <= plan.max_bytes:
+                return geometry
+        raise CameraError(
+            Cause.CODEC, f"pictures of {frame.width}x{frame.height} came; at most {plan.max_pixels} pixels go"
+        )
 
     def _paced(self, seconds: float) -> float:
         """Play a file as quickly as it was filmed, unless nothing may be lost; returns the time then."""

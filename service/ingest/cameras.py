@@ -149,7 +149,7 @@ class Cameras:
     ) -> None:
         self._learn(camera)
         self._configs[name] = camera
-        self._parts.sources.put(name, options, None)
+        self._parts.sources.put(name, clamped(camera, options), None)
         running = self._supervisors.get(name)
         if running is not None and running.assignment == assignment:
             return
@@ -183,3 +183,10 @@ class Cameras:
             str(loaded.folder),
             self._limits,
         )
+
+
+def clamped(camera: CameraConfig, options: SourceOptions) -> SourceOptions:
+    """The options of a camera's source: a live one loses no frame to values beyond its depth, unless told."""
+    if camera.delivery != "live" or "clamp" in options.model_fields_set:
+        return options
+    return options.changed({"clamp": True})

@@ -11,10 +11,24 @@ from queue import SimpleQueue
 
 import structlog
 
-from service.doorbell import Assignment, Captured, Grant, Message, Ready, Report, Shown, Taken, ring
+from pipeline.geometry import Geometry
+from service.doorbell import (
+    Assignment,
+    Captured,
+    Grant,
+    Levels,
+    Message,
+    Ready,
+    Report,
+    Shown,
+    Taken,
+    ring,
+    size_of,
+)
 from service.ingest.address import Policy, check_url
 from service.ingest.camera import Camera, Plan
 from service.ingest.config import CameraConfig
+from service.ingest.laying import laid_geometry, lay, matrix_of
 from service.ingest.mailbox import Mailbox
 from service.ingest.opening import Opening
 from service.ingest.redact import Redactor
@@ -79,9 +93,10 @@ class Desk:
             grant = self._grants.get()
             shot = self._mailbox.take()
             self._memory.check(grant.slot, grant.generation)
-            shot.lay(self._memory.buffer(grant.slot, "frame", shot.slot_bytes))
+            geometry = laid_geometry(shot.frame, grant.turned)
+            lay(shot.frame, geometry, self._memory.buffer(grant.slot, "frame", geometry.frame_bytes))
             self._remember(shot)
-            ring(self._doorbell, captured(grant, shot))
+            ring(self._doorbell, captured(grant, shot, geometry))
 
     def _remember(self, shot: Shot) -> None:
         if self._outputs:
@@ -137,12 +152,13 @@ def opening_of(config: CameraConfig, assignment: Assignment) -> Opening:
     return Opening(check_url(config.url, policy), policy, config.transport, config.verify_tls)
 
 
-def captured(grant: Grant, shot: Shot) -> Captured:
+def captured(grant: Grant, shot: Shot, geometry: Geometry) -> Captured:
     """The message about a frame in a slot."""
     return Captured(
         grant.slot,
         grant.generation,
-        shot.geometry,
+        size_of(geometry),
+        Levels.of(geometry, matrix_of(shot.frame)),
         shot.number,
         shot.pts,
         [shot.time_base.numerator, shot.time_base.denominator],

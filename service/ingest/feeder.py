@@ -7,7 +7,7 @@ import structlog
 
 from pipeline.errors import LumaflowError
 from service.child import Child
-from service.doorbell import Captured, Grant, Media, Message
+from service.doorbell import Captured, Grant, Media, Message, geometry_of
 from service.engine import Engine
 from service.errors import BusyError, WorkerUnavailableError
 from service.slots import Slot, SlotRing
@@ -117,8 +117,7 @@ class Feeder:
         task.add_done_callback(self._frames.discard)
 
     async def _enhance(self, slot: Slot, captured: Captured) -> None:
-        width, height, pixel_format = captured.geometry
-        length = width * height * (1 if pixel_format == "gray8" else 3)
+        length = geometry_of(captured.geometry, captured.levels).frame_bytes
         try:
             with self._sources.enter(self._source) as source:
                 upload = Upload(Media.RAW, length, time.monotonic(), captured.geometry)

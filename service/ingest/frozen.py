@@ -4,8 +4,12 @@ import numpy as np
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
+from service.yuv import rows
+
 FROZEN_SECONDS = 10.0
 STEP_PX = 4
+MSB = ("p010le", "p210le", "p410le")
+"""Formats whose 10 bits are the upper ones."""
 LARGEST_DIFFERENCE = 8
 """In grey levels. A key frame of the same still differs by less than this; a digit that changes, by more."""
 
@@ -26,10 +30,13 @@ class StillWatch:
 
 
 def luma_sample(picture: VideoFrame) -> NDArray[np.int16]:
-    """Every fourth byte of the first plane, in both directions."""
-    plane = picture.planes[0]
-    rows = np.frombuffer(memoryview(plane), np.uint8)[: plane.line_size * plane.height]
-    return rows.reshape(plane.height, plane.line_size)[::STEP_PX, : plane.width : STEP_PX].astype(np.int16)
+    """The upper 8 bits of every fourth sample of the first plane, in both directions."""
+    plane, bits = picture.planes[0], picture.format.components[0].bits
+    dtype = np.dtype(np.uint8) if bits <= 8 else np.dtype(np.uint16)
+    width = min(plane.width, plane.line_size // dtype.itemsize)
+    samples = rows(plane, (plane.height, width), dtype)[::STEP_PX, ::STEP_PX]
+    shift = 8 if picture.format.name in MSB else max(bits - 8, 0)
+    return (samples >> shift).astype(np.int16)
 
 
 def _differ(a: NDArray[np.int16], b: NDArray[np.int16]) -> bool:

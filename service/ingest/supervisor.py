@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from pipeline.errors import LumaflowError
+from pipeline.options import Orientation
 from service.child import Child
 from service.doorbell import (
     Assignment,
@@ -21,6 +22,7 @@ from service.doorbell import (
     Report,
     Shown,
     Taken,
+    geometry_of,
 )
 from service.engine import Engine
 from service.errors import BusyError, WorkerUnavailableError
@@ -129,7 +131,7 @@ class Supervisor:
         try:
             slot = self._lent = await self._free_slot()
             slot.in_flight = True
-            child.send(Grant(slot.index, slot.generation))
+            child.send(Grant(slot.index, slot.generation, self._turned))
             async with asyncio.timeout(LAY_SECONDS):
                 captured = await self._events.get()
         except BaseException as error:
@@ -149,6 +151,11 @@ class Supervisor:
         self._frames.add(task)
         task.add_done_callback(self._frames.discard)
         return True
+
+    @property
+    def _turned(self) -> bool:
+        """Whether this source's frames are turned in their lane."""
+        return self._parts.sources.get(self._name).options.orientation is not Orientation.NONE
 
     async def _free_slot(self) -> Slot:
         """Wait until the worker is ready and a slot is free."""
@@ -177,10 +184,16 @@ class Supervisor:
 
     async def _enhance(self, slot: Slot, captured: Captured) -> tuple[Reply, int]:
         """The worker's reply, and how many bytes of descriptors lie in the slot's answer buffer."""
-        width, height, pixel_format = captured.geometry
-        length = width * height * (1 if pixel_format == "gray8" else 3)
+        length = geometry_of(captured.geometry, captured.levels).frame_bytes
         with self._parts.sources.enter(self._name) as source:
-            upload = Upload(Media.RAW, length, captured.arrived, captured.geometry, corrupt=captured.corrupt)
+            upload = Upload(
+                Media.RAW,
+                length,
+                captured.arrived,
+                captured.geometry,
+                captured.levels,
+                corrupt=captured.corrupt,
+            )
             jobs = [self._parts.sources.enhance(source, slot, upload)]
             if self._described:
                 jobs.append(self._describe(slot))
@@ -202,9 +215,7 @@ class Supervisor:
         taken = self._taken[slot.index] = asyncio.get_running_loop().create_future()
         slot.in_flight = True
         try:
-            child.send(
-                Shown(slot.index, slot.generation, captured.number, reply.sequence, reply.lut, described)
-            )
+            child.send(shown(slot, captured, reply, described))
             async with asyncio.timeout(TAKE_SECONDS):
                 await taken
         except (TimeoutError, WorkerUnavailableError):
@@ -242,3 +253,17 @@ class Supervisor:
         if self.standing.take_over(before, report):
             log.info("camera", source=self._name, state=report.state, cause=report.cause, why=report.text)
         self._parts.metrics.camera(self._name, before, report)
+
+
+def shown(slot: Slot, captured: Captured, reply: Reply, described: int) -> Shown:
+    """The message about an enhanced frame in its slot."""
+    return Shown(
+        slot.index,
+        slot.generation,
+        reply.output or captured.geometry,
+        captured.levels,
+        captured.number,
+        reply.sequence,
+        reply.lut,
+        described,
+    )

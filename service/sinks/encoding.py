@@ -10,15 +10,21 @@ from av.packet import Packet
 from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
-from service.files.color import from_bgr
+from pipeline.formats import Family
+from service.codec.display import displayed
+from service.files.color import converted, from_bgr
 from service.ingest.config import Encoded
-from service.sinks.show import Show
+from service.sinks.show import DEEP, Show
 from service.sinks.sound import Sound, SoundKind
+from service.yuv import rows, to_video
 
 HARDWARE = ("h264_nvenc", "h264_qsv", "h264_v4l2m2m")
 """What `auto` tries before x264, in this order."""
+DEEP_ENCODERS = ("libx265",)
+"""Those that keep 10 bits; what is H.264 of 10 bits, few players play."""
 KEY_SECONDS = 2
 PROBE_PX = 256
+NO_COLOR = 128
 RATE = Fraction(25)
 """A hint for encoders that want one; the times of the frames are their own."""
 
@@ -30,6 +36,7 @@ class Encoding:
         self._container = container
         self._size = show.size
         self._stored_as, self._time_base = show.stored_as, show.time_base
+        self._color = show.color
         self._video = self._add_video(how, show)
         self._audio = sound.add_to(container) if sound and how.audio else None
         self._sound = sound
@@ -44,14 +51,14 @@ class Encoding:
         return self._audio is not None
 
     def fits(self, show: Show, sound: SoundKind | None) -> bool:
-        """Whether a picture can go on in these streams: same size, chroma and time base, same sound."""
-        same = (show.size, show.stored_as, show.time_base) == (self._size, self._stored_as, self._time_base)
+        """Whether a picture can go on in these streams: same size, chroma, tags and time base, same sound."""
+        came = show.size, show.stored_as, show.color, show.time_base
+        same = came == (self._size, self._stored_as, self._color, self._time_base)
         return same and (sound is self._sound or sound is None)
 
     def write(self, show: Show) -> None:
         """Encode one picture."""
-        pixels = np.repeat(show.pixels[..., None], 3, axis=2) if show.pixels.ndim == 2 else show.pixels
-        frame = from_bgr(pixels, show.color, self._stored_as, self._size)
+        frame = drawn(show, str(self._video.pix_fmt))
         frame.pts = show.pts if self._last_pts is None else max(show.pts, self._last_pts + 1)
         frame.time_base, self._last_pts = show.time_base, frame.pts
         if frame.pts >= self._key_due:
@@ -80,15 +87,42 @@ class Encoding:
             self._container.mux(self._video.encode(None))
 
     def _add_video(self, how: Encoded, show: Show) -> VideoStream:
-        name = how.encoder if how.encoder != "auto" else best_encoder(show.stored_as)
+        plain = show.stored_as.removesuffix(DEEP)
+        name = how.encoder if how.encoder != "auto" else best_encoder(plain)
         video = self._container.add_stream(name, rate=RATE, options=options_of(name, how.quality))
         assert isinstance(video, VideoStream)
         video.width, video.height = show.size
-        video.pix_fmt = show.stored_as
+        video.pix_fmt = show.stored_as if name in DEEP_ENCODERS else plain
         video.time_base = video.codec_context.time_base = show.time_base
         video.codec_context.max_b_frames = 0
         show.color.tag(video.codec_context)
         return video
+
+
+def drawn(show: Show, pixel_format: str) -> VideoFrame:
+    """An encoder's frame of an enhanced picture."""
+    match show.frame.pixel_format.layout.family:
+        case Family.RGB:
+            return from_bgr(displayed(show.frame), show.color, pixel_format, show.size)
+        case Family.YUV:
+            picture = to_video(show.frame)
+            show.color.tag(picture)
+            same = picture.format.name == pixel_format
+            return picture if same else converted(picture, show.color, pixel_format)
+    return _gray(show, pixel_format)
+
+
+def _gray(show: Show, pixel_format: str) -> VideoFrame:
+    """Levels as luma, beside chroma without colour."""
+    picture = VideoFrame(*show.size, pixel_format)
+    levels, *chroma = (
+        rows(plane, (plane.height, plane.width), np.dtype(np.uint8)) for plane in picture.planes
+    )
+    np.copyto(levels, displayed(show.frame))
+    for plane in chroma:
+        plane[:] = NO_COLOR
+    show.color.tag(picture)
+    return picture
 
 
 def options_of(encoder: str, quality: int) -> dict[str, str]:

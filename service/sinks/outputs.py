@@ -81,7 +81,7 @@ class Outputs:
                 last = self._last
                 if last is None or time.monotonic() - last.arrived < LOST_SECONDS:
                     continue
-                self._stand_in = self._stand_in or last.replaced(lost_since(last.pixels, last.wall))
+                self._stand_in = self._stand_in or last.replaced(lost_since(last.frame, last.wall))
                 picture = self._stand_in.at(time.monotonic())
                 for outlet in self._outlets:
                     if outlet.no_signal:

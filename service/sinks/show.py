@@ -4,24 +4,29 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
+from av.video.frame import VideoFrame
 
-from service.doorbell import Shown
-from service.files.color import Color, stored_as
+import pipeline.formats
+from pipeline.formats import Chroma, Family, Matrix
+from pipeline.frame import Frame
+from pipeline.geometry import Geometry
+from service.doorbell import Shown, geometry_of
+from service.files.color import FULL, Color, chroma_steps
 from service.ingest.shot import Shot
 from service.slots import SlotMemory
+
+DEEP = "10le"
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """One enhanced picture; its arrays are its own.
+    """One enhanced picture; its planes are its own.
 
-    pixels : (H, W) or (H, W, 3) uint8 BGR
     described : npz with the descriptors that an output asked for, else empty
-    stored_as : 8-bit pixel format to encode with; color : tags of the camera's picture
+    stored_as : pixel format to encode with, or the same without `DEEP`; color : tags of the camera's picture
     """
 
-    pixels: NDArray[np.uint8]
+    frame: Frame
     pts: int
     time_base: Fraction
     wall: float
@@ -37,11 +42,11 @@ class Show:
     @classmethod
     def of(cls, shot: Shot, shown: Shown, memory: SlotMemory) -> "Show":
         """A copy of what lies in a slot."""
-        width, height, pixel_format = shot.geometry
-        shape = (height, width) if pixel_format == "gray8" else (height, width, 3)
-        enhanced = np.frombuffer(memory.buffer(shown.slot, "enhanced", shot.slot_bytes), np.uint8)
+        geometry = geometry_of(shown.geometry, shown.levels)
+        enhanced = np.frombuffer(memory.buffer(shown.slot, "enhanced", geometry.frame_bytes), np.uint8)
+        tags = pipeline.formats.Color(geometry.range, Matrix(shown.levels.matrix))
         return cls(
-            enhanced.reshape(shape).copy(),
+            replace(Frame.over(enhanced.copy(), geometry), color=tags),
             shot.pts,
             shot.time_base,
             shot.wall,
@@ -50,22 +55,40 @@ class Show:
             shown.lut,
             shot.epoch,
             shot.corrupt,
-            Color.of(shot.frame),
-            stored_as(shot.frame, even_only=True),
+            color_of(geometry, shot.frame),
+            stored_as(geometry, shot.frame),
             bytes(memory.buffer(shown.slot, "answer", shown.described)) if shown.described else b"",
         )
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height in pixels."""
-        return self.pixels.shape[1], self.pixels.shape[0]
+        return self.frame.geometry.width, self.frame.geometry.height
 
-    def replaced(self, pixels: NDArray[np.uint8]) -> "Show":
+    def replaced(self, frame: Frame) -> "Show":
         """Another picture in this one's place."""
-        return replace(self, pixels=pixels, described=b"")
+        return replace(self, frame=frame, described=b"")
 
     def at(self, arrived: float) -> "Show":
         """The same at a later time on the monotonic clock."""
         later = arrived - self.arrived
         pts = self.pts + round(Fraction(later) / self.time_base)
         return replace(self, pts=pts, wall=self.wall + later, arrived=arrived)
+
+
+def color_of(geometry: Geometry, frame: VideoFrame) -> Color:
+    """Tags to encode with: the camera's own; gray is shown, and so stored, in full range."""
+    color = Color.of(frame)
+    return replace(color, range=FULL) if geometry.layout.family is Family.GRAY else color
+
+
+def stored_as(geometry: Geometry, frame: VideoFrame) -> str:
+    """The pixel format to encode with: the camera's depth and chroma, or whole chroma where sides are odd."""
+    layout = geometry.layout
+    across, down = chroma_steps(frame) if layout.family is Family.RGB else (2, 2)
+    if layout.chroma is Chroma.WOVEN:
+        across, down = 2, 1
+    if geometry.width % across or geometry.height % down:
+        across = down = 1
+    name = {(1, 1): "yuv444p", (2, 1): "yuv422p"}.get((across, down), "yuv420p")
+    return name + DEEP if layout.family is Family.YUV and layout.bits > 8 else name

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from service.codec.display import displayed
 from service.codec.jpeg import encode_jpeg
 from service.ingest.config import Snapshot
 from service.sinks.shelf import Shelf
@@ -33,7 +34,7 @@ class Snapshots:
             return False
         path = self._shelf.new(show.wall, ".jpg")
         part = path.with_name(f".{path.name}")
-        part.write_bytes(encode_jpeg(show.pixels, QUALITY))
+        part.write_bytes(encode_jpeg(displayed(show.frame), QUALITY))
         part.rename(path)
         self._due = show.arrived + self._every_seconds
         return True

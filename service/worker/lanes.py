@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pipeline.backend import open_lane
 from pipeline.frame import Enhanced, Frame, Geometry
 from pipeline.lane import Lane
-from service.doorbell import Levels
+from service.doorbell import Levels, size_of
 from service.errors import UnknownSourceError
 from service.options import SourceOptions
 
@@ -49,8 +49,9 @@ class SourceLane:
             "clamped": enhanced.clamped,
             "stage_seconds": {str(stage): time_ for stage, time_ in enhanced.stage_seconds.items()},
             "frame_seconds": seconds,
-            "geometry": (self.geometry.width, self.geometry.height, str(self.geometry.pixel_format)),
+            "geometry": size_of(self.geometry),
             "levels": Levels.of(self.geometry, frame.color.matrix),
+            "output": size_of(self.lane.output),
             "shown": str(self.lane.output),
             "device": self.lane.device,
         }

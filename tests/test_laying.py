@@ -1,0 +1,134 @@
+"""Decoded pictures in slots: as they are where the pipeline has their format, with range and matrix."""
+
+import numpy as np
+import pytest
+from av.video.frame import VideoFrame
+
+from pipeline.formats import Alignment, Matrix, PixelFormat, Range
+from pipeline.frame import Frame
+from pipeline.geometry import Geometry
+from service.codec import displayed
+from service.doorbell import Captured, Levels, pack, unpack
+from service.files.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID
+from service.ingest.laying import laid_geometry, lay, matrix_of
+from service.yuv import rows
+
+SIZE = (48, 32)
+SAME = {
+    "yuv420p": PixelFormat.I420,
+    "yuvj420p": PixelFormat.I420,
+    "nv12": PixelFormat.NV12,
+    "p010le": PixelFormat.P010,
+    "yuyv422": PixelFormat.YUYV,
+    "uyvy422": PixelFormat.UYVY,
+    "gray": PixelFormat.GRAY8,
+    "gray10le": PixelFormat.GRAY10,
+    "gray12le": PixelFormat.GRAY12,
+    "gray16le": PixelFormat.GRAY16,
+    "rgb24": PixelFormat.RGB24,
+    "bgr24": PixelFormat.BGR24,
+}
+CONVERTED = {
+    "yuv420p10le": PixelFormat.P010,
+    "yuv422p10le": PixelFormat.P010,
+    "yuv444p12le": PixelFormat.P010,
+    "yuv422p": PixelFormat.YUYV,
+    "yuvj422p": PixelFormat.YUYV,
+    "yuv411p": PixelFormat.I420,
+    "yuv440p": PixelFormat.I420,
+    "nv21": PixelFormat.I420,
+    "yuv444p": PixelFormat.BGR24,
+    "gbrp": PixelFormat.BGR24,
+    "bgra": PixelFormat.BGR24,
+    "ya8": PixelFormat.GRAY8,
+}
+
+
+def decoded(name: str, size: tuple[int, int] = SIZE) -> VideoFrame:
+    """A smooth picture of this pixel format, untagged, as a decoder gives it."""
+    width, height = size
+    red, green = np.meshgrid(np.linspace(60, 190, width), np.linspace(70, 180, height))
+    pixels = np.stack([np.full_like(red, 110), green, red], axis=-1).astype(np.uint8)
+    made = VideoFrame.from_ndarray(pixels, "bgr24").reformat(format=name)
+    made.colorspace, made.color_range = UNSAID, FULL if name.startswith("yuvj") else 0
+    return made
+
+
+def laid(frame: VideoFrame, turned: bool = False) -> Frame:
+    """What a worker finds in the slot that a picture was laid into."""
+    geometry = laid_geometry(frame, turned)
+    buffer = bytearray(geometry.frame_bytes)
+    lay(frame, geometry, memoryview(buffer))
+    return Frame.over(buffer, geometry)
+
+
+@pytest.mark.parametrize("size", [SIZE, (46, 31)])
+@pytest.mark.parametrize("name", SAME)
+def test_what_the_pipeline_has_is_laid_as_it_is(name: str, size: tuple[int, int]) -> None:
+    frame = decoded(name, size)
+    found = laid(frame)
+    assert found.pixel_format is SAME[name]
+    for plane, samples in zip(frame.planes, found.planes, strict=True):
+        assert np.array_equal(rows(plane, samples.shape, samples.dtype), samples)
+    assert len(np.unique(found.pixels)) > 20
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_all_else_is_converted_once_and_looks_the_same(name: str) -> None:
+    frame = decoded(name)
+    found = laid(frame)
+    assert found.pixel_format is CONVERTED[name]
+    wanted = frame.to_ndarray(format="bgr24").astype(int)
+    shown = displayed(found).astype(int)
+    if shown.ndim == 2:
+        wanted, shown = frame.to_ndarray(format="gray").astype(int), shown
+    assert np.abs(wanted - shown).mean() < 3
+
+
+def test_a_palette_becomes_colour() -> None:
+    assert laid_geometry(VideoFrame(*SIZE, "pal8")).pixel_format is PixelFormat.BGR24
+
+
+def test_ten_bits_stay_ten_bits_to_the_level() -> None:
+    frame = decoded("yuv420p10le")
+    found = laid(frame)
+    for plane, samples in zip(frame.planes[:1], found.planes[:1], strict=True):
+        assert np.array_equal(rows(plane, samples.shape, samples.dtype) << 6, samples)
+    assert len(np.unique(found.pixels)) > 256
+
+
+@pytest.mark.parametrize("name", ["yuv422p", "yuyv422", "uyvy422"])
+def test_pixels_in_pairs_are_laid_otherwise_where_they_cannot_be_turned(name: str) -> None:
+    assert laid(decoded(name), turned=True).pixel_format is PixelFormat.I420
+    assert laid(decoded("yuv422p", (47, 32))).pixel_format is PixelFormat.I420
+
+
+@pytest.mark.parametrize(("tag", "wanted"), [(LIMITED, Range.LIMITED), (FULL, Range.FULL), (0, None)])
+@pytest.mark.parametrize("name", ["yuv420p", "yuv420p10le", "yuv422p", "gray", "yuv444p", "bgr24"])
+def test_the_range_goes_with_the_levels(name: str, tag: int, wanted: Range | None) -> None:
+    frame = decoded(name)
+    frame.color_range = tag
+    geometry = laid_geometry(frame)
+    if name in ("yuv444p", "bgr24"):
+        wanted = Range.FULL
+    untagged = Range.FULL if name == "gray" else Range.LIMITED
+    assert geometry.range is (wanted or untagged)
+
+
+@pytest.mark.parametrize(
+    ("tag", "matrix"),
+    [(BT709, Matrix.BT709), (BT601, Matrix.BT601), (5, Matrix.BT601), (BT2020, Matrix.BT2020)],
+)
+def test_the_matrix_goes_with_the_frame(tag: int, matrix: Matrix) -> None:
+    frame = decoded("yuv420p")
+    assert matrix_of(frame) is Matrix.UNSPECIFIED
+    frame.colorspace = tag
+    assert matrix_of(frame) is matrix
+
+
+def test_range_and_matrix_travel_with_the_message() -> None:
+    geometry = Geometry(4, 4, PixelFormat.GRAY12, Range.LIMITED, Alignment.LSB)
+    message = Captured(1, 2, (4, 4, "gray12"), Levels.of(geometry, Matrix.BT709))
+    again = unpack(pack(message))
+    assert isinstance(again, Captured)
+    assert again.levels == message.levels

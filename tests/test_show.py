@@ -1,0 +1,130 @@
+"""Enhanced pictures on their way to the outputs: levels, chroma, depth and tags are the camera's."""
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from av.video.frame import VideoFrame
+from test_laying import SIZE, decoded
+
+from service.codec import displayed
+from service.doorbell import Levels, Shown, size_of
+from service.files.color import BT601, BT709, FULL, LIMITED, Color, to_bgr
+from service.ingest.cameras import clamped
+from service.ingest.config import CameraConfig, Record
+from service.ingest.laying import laid_geometry, lay, matrix_of
+from service.ingest.shot import Shot
+from service.options import SourceOptions
+from service.sinks.recorder import Recorder
+from service.sinks.show import Show
+from service.sinks.signal_lost import lost_since
+from service.slots import SlotMemory
+from service.yuv import rows
+
+BASE = Fraction(1, 90_000)
+
+
+def shown(frame: VideoFrame) -> Show:
+    """What outputs get of a picture that passes a lane unchanged."""
+    geometry, memory = laid_geometry(frame), SlotMemory.create(1, 1 << 20)
+    lay(frame, geometry, memory.buffer(0, "enhanced", geometry.frame_bytes))
+    shot = Shot(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False)
+    message = Shown(0, 0, size_of(geometry), Levels.of(geometry, matrix_of(frame)), 1, 1, "previous")
+    show = Show.of(shot, message, memory)
+    memory.buffer(0, "enhanced", geometry.frame_bytes)[:] = bytes(geometry.frame_bytes)
+    memory.close()
+    return show
+
+
+def recorded(folder: Path, show: Show, encoder: str) -> VideoFrame:
+    """The picture as a player finds it in a recording."""
+    recorder = Recorder(
+        Record.model_validate({"path": "r", "keep_free_gb": 0, "encoder": encoder, "quality": 1}), folder
+    )
+    recorder.write(show)
+    recorder.close()
+    (path,) = (folder / "r").iterdir()
+    with av.open(str(path)) as film:
+        return next(film.decode(video=0))
+
+
+@pytest.mark.parametrize(
+    ("name", "encoder", "stored"),
+    [
+        ("yuv420p", "libx264", "yuv420p"),
+        ("yuvj420p", "libx264", "yuvj420p"),
+        ("nv12", "libx264", "yuv420p"),
+        ("yuyv422", "libx264", "yuv422p"),
+        ("p010le", "libx264", "yuv420p"),
+        ("yuv420p10le", "libx265", "yuv420p10le"),
+        ("yuv444p", "libx264", "yuv444p"),
+        ("bgr24", "libx264", "yuv420p"),
+        ("gray", "libx264", "yuvj420p"),
+        ("gray12le", "libx264", "yuvj420p"),
+    ],
+)
+@pytest.mark.parametrize("matrix", [BT709, BT601])
+def test_a_recording_shows_what_the_camera_showed_with_its_tags(
+    tmp_path: Path, name: str, encoder: str, stored: str, matrix: int
+) -> None:
+    frame = decoded(name)
+    if not name.startswith(("bgr", "gray")):
+        frame.colorspace = matrix
+        frame.color_range = FULL if name.startswith("yuvj") else LIMITED
+    show = shown(frame)
+    found = recorded(tmp_path, show, encoder)
+    assert found.format.name == stored
+    assert int(found.color_range) == (FULL if "j" in stored else LIMITED)
+    if not name.startswith(("bgr", "gray")):
+        assert int(found.colorspace) == matrix
+    wanted, color = displayed(show.frame).astype(int), Color.of(found)
+    if wanted.ndim == 2:
+        wanted = np.repeat(wanted[..., None], 3, axis=2)
+    assert np.abs(to_bgr(found, color).astype(int) - wanted).mean() < 2.5
+
+
+def test_ten_bits_are_recorded_as_ten_by_x265(tmp_path: Path) -> None:
+    frame = decoded("yuv420p10le")
+    found = recorded(tmp_path, shown(frame), "libx265")
+    luma, wanted = (rows(one.planes[0], SIZE[::-1], np.dtype(np.uint16)) for one in (found, frame))
+    assert np.abs(luma.astype(int) - wanted).max() <= 4
+    assert len(np.unique(luma)) > 256
+
+
+def test_odd_sides_are_stored_with_whole_chroma() -> None:
+    for name in ("yuv420p", "yuv422p", "bgr24"):
+        assert shown(decoded(name, (47, 31))).stored_as == "yuv444p"
+    assert shown(decoded("yuv422p", (46, 31))).stored_as == "yuv422p"
+
+
+def test_the_stand_in_for_a_lost_camera_goes_into_the_same_recording(tmp_path: Path) -> None:
+    show = shown(decoded("yuv420p10le"))
+    recorder = Recorder(
+        Record.model_validate({"path": "r", "keep_free_gb": 0, "encoder": "libx265"}), tmp_path
+    )
+    recorder.write(show)
+    recorder.write(replace(show.replaced(lost_since(show.frame, 0.0)), pts=3600))
+    recorder.close()
+    assert len(list((tmp_path / "r").iterdir())) == 1
+
+
+def test_a_turned_picture_is_read_as_it_was_turned() -> None:
+    frame, memory = decoded("yuv420p"), SlotMemory.create(1, 1 << 20)
+    levels = Levels.of(laid_geometry(frame), matrix_of(frame))
+    message = Shown(0, 0, (32, 48, "i420"), levels, 1, 1, "own")
+    show = Show.of(Shot(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False), message, memory)
+    assert show.size == (32, 48)
+    assert [plane.shape for plane in show.frame.planes] == [(48, 32), (24, 16), (24, 16)]
+
+
+def test_a_live_camera_clamps_unless_told_otherwise() -> None:
+    for delivery, told, wanted in (
+        ("live", {}, True),
+        ("live", {"clamp": False}, False),
+        ("lossless", {}, False),
+    ):
+        camera = CameraConfig.model_validate({"url": "file:x", "delivery": delivery})
+        assert clamped(camera, SourceOptions.model_validate(told)).clamp is wanted
