@@ -21,6 +21,7 @@ from pipeline.cuda.arrays import constant_tables, first_luts, result_arrays, scr
 from pipeline.cuda.compiler import FOLDER, Source, kernel_sources
 from pipeline.cuda.launch import NULL, Kernel, launch_hog, launch_lbp, plan_features
 from pipeline.cuda.scope import Scope, scope_of
+from pipeline.cuda.shapes import DEFAULT_SHAPES, Shapes
 from pipeline.cuda.tone import open_tone
 from pipeline.frame import Frame
 from pipeline.geometry import Geometry
@@ -124,7 +125,11 @@ def _argument(arg: Any) -> np.ndarray[Any, Any]:
 
 
 def run_step(
-    kernels: Mapping[str, Kernel], frame: Frame, options: Options, enhanced: NDArray[Any] | None = None
+    kernels: Mapping[str, Kernel],
+    frame: Frame,
+    options: Options,
+    enhanced: NDArray[Any] | None = None,
+    shapes: Shapes = DEFAULT_SHAPES,
 ) -> dict[str, NDArray[Any]]:
     """All kernels of one step on a frame mapped by its own LUTs; its results by name.
 
@@ -132,8 +137,8 @@ def run_step(
     scratch arrays must be zero again after.
     """
     geometry = frame.geometry
-    scope, tables = scope_of(geometry, options), constant_tables(geometry, options)
-    scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
+    scope, tables = scope_of(geometry, options, shapes), constant_tables(geometry, options)
+    scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options, shapes).items()}
     found = {name: np.full(spec[0], 77, spec[1]) for name, spec in result_arrays(geometry, options).items()}
     if enhanced is None:
         enhanced = np.full(scope.output.shape, 77, scope.output.dtype)
@@ -148,7 +153,7 @@ def run_step(
     for plan, samples in zip(turn.plan_gains(scope), (enhanced, *chroma), strict=True):
         if plan is not None:
             turn.launch_gain(None, kernels, plan, samples, tables["chroma"])
-    hog, lbp = plan_features(geometry, options)
+    hog, lbp = plan_features(scope)
     if hog is not None:
         launch_hog(None, kernels, hog, tone.luma(enhanced), tables, found["hog"])
     if lbp is not None:

@@ -165,7 +165,7 @@ def test_the_private_counters_never_overflow(folder, pixel_format):
     """One block counts far more equal pixels than the bytes of its threads can hold."""
     options = Options(Equalization(Mode.EQUALIZE))
     geometry = Geometry(1024, 300, pixel_format)
-    plan = launch.plan_histogram(geometry, options)
+    plan = launch.plan_histogram(scope_of(geometry, options))
     tile_width, tile_height, _, *rest = plan.numbers
     plan = dataclasses.replace(plan, grid=(1, 1, 1), numbers=(tile_width, tile_height, tile_height, *rest))
     scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}

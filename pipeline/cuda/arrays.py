@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pipeline.cuda.launch import REPLICAS, plan_histogram
 from pipeline.cuda.scope import Scope, scope_of, size_of
+from pipeline.cuda.shapes import DEFAULT_SHAPES, Shapes
 from pipeline.cuda.words import all_parts, plan_count
 from pipeline.frame import Geometry
 from pipeline.options import Mode, Options
@@ -53,13 +54,13 @@ def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[A
     return tables
 
 
-def scratch_arrays(geometry: Geometry, options: Options) -> Spec:
+def scratch_arrays(geometry: Geometry, options: Options, shapes: Shapes = DEFAULT_SHAPES) -> Spec:
     """Device memory of one lane that no result lies in. All zero at first; each step leaves it ready.
 
     They serve one frame at a time, in order; so does `luma` (features of mixed or deep pixels), which apply
     writes and the features read.
     """
-    scope = scope_of(geometry, options)
+    scope = scope_of(geometry, options, shapes)
     spec = _word_scratch(scope) if scope.deep else _byte_scratch(scope)
     if scope.needs_luma:
         spec["luma"] = (scope.turned.shape[:2], np.uint8)
@@ -121,7 +122,7 @@ def _fixed_luts(scope: Scope, output: Geometry) -> dict[str, NDArray[Any]]:
 
 
 def _byte_scratch(scope: Scope) -> Spec:
-    parts, columns, rows = plan_histogram(scope.geometry, scope.options).grid
+    parts, columns, rows = plan_histogram(scope).grid
     spec: Spec = {
         "totals": ((REPLICAS, LEVELS), np.uint32),
         "counters": ((columns * rows + 1,), np.uint32),

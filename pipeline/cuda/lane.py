@@ -10,8 +10,10 @@ from pipeline.cuda.delivery import deliver, reachable, shares_chroma
 from pipeline.cuda.faults import translated
 from pipeline.cuda.ring import Planes, Ring, Slot, Ticket
 from pipeline.cuda.scope import scope_of
+from pipeline.cuda.shapes import Shapes
 from pipeline.cuda.step import Step
 from pipeline.cuda.streams import Streams
+from pipeline.cuda.tuned import shapes_for
 from pipeline.errors import StateError
 from pipeline.frame import Enhanced, Frame, LutKind
 from pipeline.geometry import Geometry
@@ -34,7 +36,9 @@ class CudaLane:
     it came first are frames in flight behind it shown through its mapping, made of its clamped values.
     """
 
-    def __init__(self, index: int, geometry: Geometry, options: Options) -> None:
+    def __init__(
+        self, index: int, geometry: Geometry, options: Options, shapes: Shapes | None = None
+    ) -> None:
         self.device = f"cuda:{index}"
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
@@ -43,7 +47,7 @@ class CudaLane:
         self._device = cupy.cuda.Device(index)
         with translated(f"opening a lane for {geometry}"), self._device:
             self._streams = Streams()
-            self._step = Step(geometry, options, self._streams)
+            self._step = Step(geometry, options, self._streams, shapes or shapes_for(index))
             self._ring: Ring | None = Ring(geometry, options)
             # Whose mapping a frame is given, at its submission; and, with the refused ones left out, as told.
             self._planned, self._told = (Succession(options.equalization.mode) for _ in range(2))

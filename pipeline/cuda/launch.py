@@ -1,8 +1,8 @@
 """The geometry of every launch and the launches themselves; the order of a step is `lane`'s business.
 
-A `Plan` is made once, from geometry and options alone, without a GPU. A launch function enqueues one kernel
-on the given stream and returns at once. Arrays are CuPy arrays (NumPy ones when the kernels run on the CPU in
-tests): any pitch, any offset; a kernel's callable is CuPy's `RawKernel` or the tests' stand-in.
+A `Plan` is made once, from geometry, options and shapes alone, without a GPU. A launch function enqueues one
+kernel on the given stream and returns at once. Arrays are CuPy arrays (NumPy ones when the kernels run on the
+CPU in tests): any pitch, any offset; a kernel's callable is CuPy's `RawKernel` or the tests' stand-in.
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pipeline.cuda.scope import Scope, scope_of, size_of
+from pipeline.cuda.scope import Scope, size_of
+from pipeline.cuda.shapes import DEFAULT_SHAPES, Shapes
 from pipeline.frame import Geometry
-from pipeline.options import Equalization, HogLayout, Lbp, Mode, Options
+from pipeline.options import Equalization, HogLayout, Lbp, Mode
 from pipeline.tables import (
     HOG_BLOCK_PX,
     HOG_CELL_PX,
@@ -28,25 +29,12 @@ REPLICAS = 16
 """Copies of the global bins between which the histogram's blocks spread their additions."""
 
 HISTOGRAM_THREADS = 256
-HISTOGRAM_BLOCKS = 264
-"""Most blocks to cut a frame into: two for each multiprocessor of an H200, the best of 132 to 924 there."""
-HISTOGRAM_PIXELS = 8192
-"""Fewest pixels worth a block, which must also clear and sum its counters."""
-
 APPLY_THREADS = 256
-APPLY_BLOCKS = 528
-APPLY_PIXELS = 4096
-"""Likewise for apply (tried there: 264 to 1056 blocks), which begins by reading LUTs."""
 CHUNK_PX = 16
 QUAD_PX = 4
 
 HOG_CELLS = 16
 """Cells side by side in a block of threads, one thread a row of a cell."""
-HOG_ROWS = 6
-"""Most rows of HOG blocks (or of compact cells) that one block of threads walks down."""
-HOG_BLOCKS = 528
-"""Blocks of threads that a frame should make, walking down fewer rows if need be: four a multiprocessor
-of an H200, where 2 rows are best at 720p, 4 at 1080p and 5 or 6 at 4K."""
 
 LBP_BLOCK = (64, 4, 1)
 """An LBP block of threads covers 16 cells of 16x16 pixels: 64 quads wide, each thread four rows."""
@@ -83,19 +71,18 @@ class Plan:
     shared_bytes: int = 0
 
 
-def plan_features(geometry: Geometry, options: Options) -> tuple[Plan | None, Plan | None]:
+def plan_features(scope: Scope) -> tuple[Plan | None, Plan | None]:
     """The launches of HOG and LBP of the enhanced frame."""
-    output = scope_of(geometry, options).output
-    hog = plan_hog(output, options.hog.layout) if options.hog else None
+    output, options = scope.output, scope.options
+    hog = plan_hog(output, options.hog.layout, scope.shapes) if options.hog else None
     return hog, plan_lbp(output, options.lbp) if options.lbp else None
 
 
-def plan_histogram(geometry: Geometry, options: Options) -> Plan:
+def plan_histogram(scope: Scope) -> Plan:
     """Blocks (part of a tile, tile column, tile row); without tiles the frame is one."""
-    scope = scope_of(geometry, options)
-    tiles = scope.counted_tiles()
-    most = max(HISTOGRAM_BLOCKS // (tiles.columns * tiles.rows), 1)
-    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // HISTOGRAM_PIXELS, most))
+    tiles, shapes = scope.counted_tiles(), scope.shapes
+    most = max(shapes.histogram_blocks // (tiles.columns * tiles.rows), 1)
+    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // shapes.histogram_pixels, most))
     return Plan(
         "histogram",
         (parts, tiles.columns, tiles.rows),
@@ -104,7 +91,7 @@ def plan_histogram(geometry: Geometry, options: Options) -> Plan:
             np.int32(tiles.tile_width),
             np.int32(tiles.tile_height),
             np.int32(part_height),
-            *limit_and_scale(options.equalization, scope.span, scope.mapped_tiles().tile_pixels),
+            *limit_and_scale(scope.options.equalization, scope.span, scope.mapped_tiles().tile_pixels),
         ),
     )
 
@@ -115,13 +102,13 @@ def limit_and_scale(equalization: Equalization, span: Span, pixels: int) -> tupl
     return np.int32(limit), lut_scale(pixels, span.shown_high - span.shown_low)
 
 
-def plan_apply(geometry: Geometry, options: Options) -> Plan:
+def plan_apply(scope: Scope) -> Plan:
     """One LUT: a thread a chunk of 16 pixels. CLAHE: blocks (between tile centres x, y, part of its rows)."""
-    scope = scope_of(geometry, options)
-    if options.equalization.mode is not Mode.CLAHE:
-        return plan_lut("apply_lut", *size_of(scope.mapped))
-    grid, part_height = rectangles(scope, APPLY_BLOCKS, APPLY_PIXELS)
-    columns, rows = options.equalization.tiles
+    equalization, shapes = scope.options.equalization, scope.shapes
+    if equalization.mode is not Mode.CLAHE:
+        return plan_lut("apply_lut", *size_of(scope.mapped), shapes)
+    grid, part_height = rectangles(scope, shapes.clahe_blocks, shapes.clahe_pixels)
+    columns, rows = equalization.tiles
     return Plan(
         "apply_clahe",
         grid,
@@ -130,17 +117,16 @@ def plan_apply(geometry: Geometry, options: Options) -> Plan:
     )
 
 
-def plan_beside(geometry: Geometry, options: Options) -> Plan | None:
+def plan_beside(scope: Scope) -> Plan | None:
     """The copy of the whole frame, over which the mapped pixels are put; None where all are mapped."""
-    scope = scope_of(geometry, options)
     height, width = scope.turned.shape[:2]
-    return plan_lut("beside", width, height) if scope.beside else None
+    return plan_lut("beside", width, height, scope.shapes) if scope.beside else None
 
 
-def plan_lut(kernel: str, width: int, height: int) -> Plan:
+def plan_lut(kernel: str, width: int, height: int, shapes: Shapes) -> Plan:
     """One LUT: a thread a chunk of 16 pixels."""
     chunks = height * (width // CHUNK_PX + 2)
-    blocks = min(-(-chunks // APPLY_THREADS), APPLY_BLOCKS)
+    blocks = min(-(-chunks // APPLY_THREADS), shapes.lut_blocks)
     return Plan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
 
 
@@ -158,7 +144,7 @@ def rectangles(scope: Scope, blocks: int, pixels: int) -> tuple[tuple[int, int, 
     return (columns + 1, rows + 1, parts), part_height
 
 
-def plan_hog(geometry: Geometry, layout: HogLayout) -> Plan | None:
+def plan_hog(geometry: Geometry, layout: HogLayout, shapes: Shapes = DEFAULT_SHAPES) -> Plan | None:
     """Blocks (strip of cells, run of rows); None where the frame is too small for a descriptor."""
     if layout is HogLayout.COMPACT:
         name, step = "hog_cells", HOG_CELLS
@@ -172,7 +158,7 @@ def plan_hog(geometry: Geometry, layout: HogLayout) -> Plan | None:
     if columns < 1 or rows < 1:
         return None
     strips = -(-columns // step)
-    run = min(max(strips * rows // HOG_BLOCKS, 1), HOG_ROWS)
+    run = min(max(strips * rows // shapes.hog_blocks, 1), shapes.hog_rows)
     return Plan(
         name,
         (strips, -(-rows // run), 1),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipeline.cuda.shapes import DEFAULT_SHAPES, Shapes
 from pipeline.formats import Chroma, Family, PixelFormat
 from pipeline.geometry import Geometry
 from pipeline.lane import output_geometry
@@ -17,6 +18,7 @@ class Scope:
 
     turned, output : geometries of a frame once it is turned, and of the enhanced one
     counted, mapped : left, top, right, bottom
+    shapes : what the launches are planned with
     """
 
     geometry: Geometry
@@ -25,6 +27,7 @@ class Scope:
     output: Geometry
     counted: Window
     mapped: Window
+    shapes: Shapes
 
     @property
     def deep(self) -> bool:
@@ -113,11 +116,11 @@ class Scope:
         return self.counted[0] - self.mapped[0], self.counted[1] - self.mapped[1]
 
 
-def scope_of(geometry: Geometry, options: Options) -> Scope:
+def scope_of(geometry: Geometry, options: Options, shapes: Shapes = DEFAULT_SHAPES) -> Scope:
     """The scope of a lane. Raises OptionError when the options do not fit the frames."""
     output, turned = output_geometry(geometry, options), geometry.turned(options.orientation)
     counted, mapped = counted_window(turned, options.region), mapped_window(turned, options.region)
-    return Scope(geometry, options, turned, output, counted, mapped)
+    return Scope(geometry, options, turned, output, counted, mapped, shapes)
 
 
 def size_of(window: Window) -> tuple[int, int]:

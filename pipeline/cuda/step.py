@@ -12,6 +12,7 @@ from pipeline.cuda.compiler import compile_kernels, kernel_sources
 from pipeline.cuda.memory import DeviceBlock
 from pipeline.cuda.ring import MAPPINGS, Ring, Slot
 from pipeline.cuda.scope import scope_of
+from pipeline.cuda.shapes import Shapes
 from pipeline.cuda.streams import Streams
 from pipeline.cuda.tone import open_tone
 from pipeline.frame import Geometry
@@ -22,16 +23,16 @@ from pipeline.stage import Stage
 class Step:
     """Everything that the frames of a lane share on the device: kernels, plans, tables and scratch."""
 
-    def __init__(self, geometry: Geometry, options: Options, streams: Streams) -> None:
+    def __init__(self, geometry: Geometry, options: Options, streams: Streams, shapes: Shapes) -> None:
         self._streams = streams
-        scope = scope_of(geometry, options)
+        scope = scope_of(geometry, options, shapes)
         self._kernels = compile_kernels(kernel_sources(geometry, options))
         self._tables = _upload_tables(constant_tables(geometry, options))
-        self._scratch = DeviceBlock(scratch_arrays(geometry, options)).arrays
+        self._scratch = DeviceBlock(scratch_arrays(geometry, options, shapes)).arrays
         self._tone = open_tone(scope, self._kernels, self._tables, self._scratch)
         self._turns = turn.plan_turns(scope)
         self._gains = turn.plan_gains(scope)
-        self._hog, self._lbp = launch.plan_features(geometry, options)
+        self._hog, self._lbp = launch.plan_features(scope)
         # The shorter branch notes what was applied: without features that is `enhance`, if LUTs are deep.
         self._notes_late = scope.deep and not scope.features
 

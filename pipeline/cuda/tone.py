@@ -37,9 +37,9 @@ class ByteTone:
 
     def __init__(self, scope: Scope, kernels: Kernels, tables: Arrays, scratch: Arrays) -> None:
         self._scope, self._kernels, self._tables, self._scratch = scope, kernels, tables, scratch
-        self._histogram = launch.plan_histogram(scope.geometry, scope.options)
-        self._apply = launch.plan_apply(scope.geometry, scope.options)
-        self._beside = launch.plan_beside(scope.geometry, scope.options)
+        self._histogram = launch.plan_histogram(scope)
+        self._apply = launch.plan_apply(scope)
+        self._beside = launch.plan_beside(scope)
 
     def count(self, stream: Any, raw: Any, arrays: Arrays, before: Arrays | None) -> None:
         launch.launch_histogram(

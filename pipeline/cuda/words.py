@@ -24,10 +24,6 @@ RANGE_BITS = 14
 """Bits of the levels that one block counts; more are counted in ranges."""
 
 COUNT_THREADS = 512
-COUNT_BLOCKS = 264
-"""Most blocks to cut a frame into: two for each multiprocessor of an H200."""
-COUNT_PIXELS = 4096
-
 SUM_LEVELS = 32
 SUM_THREADS = 1024
 HEATMAP_THREADS = 512
@@ -37,8 +33,6 @@ LUT_LEVELS = 4
 LUT_THREADS = 1024
 
 APPLY_THREADS = 512
-APPLY_BLOCKS = 264
-APPLY_PIXELS = 8192
 CHUNK_PX = 8
 
 CHECK_THREADS = 256
@@ -71,8 +65,9 @@ def plan_count(scope: Scope) -> Plan:
     """Blocks (range of a part of a tile, tile column, tile row); padding is one more part."""
     tiles = scope.counted_tiles()
     ranges = max(scope.levels >> RANGE_BITS, 1)
-    most = max(COUNT_BLOCKS // (tiles.columns * tiles.rows * ranges), 1)
-    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // COUNT_PIXELS, most))
+    most = max(scope.shapes.word_count_blocks // (tiles.columns * tiles.rows * ranges), 1)
+    wanted = min(tiles.tile_pixels // scope.shapes.word_count_pixels, most)
+    part_height, parts = cut(tiles.tile_height, wanted)
     numbers = (tiles.tile_width, tiles.tile_height, parts, part_height)
     return Plan(
         "words_count",
@@ -103,7 +98,7 @@ def plan_heatmap(scope: Scope) -> Plan | None:
 def plan_curve(scope: Scope, name: str) -> CurvePlans:
     """The curve to `scope.output`; its kernels' names begin with `name`."""
     height, width = scope.turned.shape[:2]
-    beside = _plan_lut(f"{name}_apply", width, height) if scope.beside else None
+    beside = _plan_lut(scope, f"{name}_apply", width, height) if scope.beside else None
     return CurvePlans(_plan_mapping(scope, name), _plan_apply(scope, name), beside)
 
 
@@ -193,14 +188,14 @@ def _plan_mapping(scope: Scope, name: str) -> Plan | None:
 
 def _plan_apply(scope: Scope, name: str) -> Plan:
     if scope.options.equalization.mode is not Mode.CLAHE:
-        return _plan_lut(f"{name}_apply", *size_of(scope.mapped))
-    grid, part_height = rectangles(scope, APPLY_BLOCKS, APPLY_PIXELS)
+        return _plan_lut(scope, f"{name}_apply", *size_of(scope.mapped))
+    grid, part_height = rectangles(scope, scope.shapes.word_clahe_blocks, scope.shapes.word_clahe_pixels)
     numbers = (*scope.options.equalization.tiles, part_height)
     return Plan(f"{name}_clahe", grid, (APPLY_THREADS, 1, 1), tuple(np.int32(n) for n in numbers))
 
 
-def _plan_lut(kernel: str, width: int, height: int) -> Plan:
-    blocks = _chunk_blocks(width, height, APPLY_THREADS, APPLY_BLOCKS)
+def _plan_lut(scope: Scope, kernel: str, width: int, height: int) -> Plan:
+    blocks = _chunk_blocks(width, height, APPLY_THREADS, scope.shapes.word_lut_blocks)
     return Plan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
 
 

@@ -1,0 +1,159 @@
+"""Launch shapes: which a lane uses, what becomes of a bad file, and that none of them changes a result."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from frames import frame_of
+from one import enhance_all
+from shim import open_shim, run_step
+
+from pipeline.backend import available_devices
+from pipeline.cuda import tuned
+from pipeline.cuda.shapes import CHOICES, DEFAULT_SHAPES, Shapes
+from pipeline.cuda.tuned import Key, cache_folder, kernels_digest, load, shapes_for, store
+from pipeline.frame import Geometry, PixelFormat
+from pipeline.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
+
+KEY = Key("some GPU", 13000, "of these kernels")
+LEAST, MOST = (Shapes(**{name: pick(values) for name, values in CHOICES.items()}) for pick in (min, max))
+JOBS = (
+    (PixelFormat.GRAY8, Options(hog=Hog(), lbp=Lbp(), heatmap=True)),
+    (PixelFormat.BGR24, Options(Equalization(Mode.EQUALIZE), hog=Hog(HogLayout.COMPACT))),
+    (PixelFormat.GRAY12, Options(hog=Hog())),
+    (PixelFormat.GRAY16, Options(Equalization(Mode.EQUALIZE))),
+)
+
+
+def test_the_defaults_are_choices() -> None:
+    assert all(value in CHOICES[name] for name, value in asdict(DEFAULT_SHAPES).items())
+
+
+def test_what_is_stored_is_found_again_for_the_same_key_alone(tmp_path: Path) -> None:
+    path = store(KEY, MOST, tmp_path / "not" / "there" / "yet")
+    assert load(KEY, path.parent) == MOST
+    for other in (
+        replace(KEY, gpu="another"),
+        replace(KEY, driver=12080),
+        replace(KEY, kernels="changed"),
+    ):
+        assert load(other, path.parent) is None
+    assert [file.name for file in path.parent.iterdir()] == [KEY.file]
+
+
+def test_a_file_that_lies_under_anothers_name_is_not_taken(tmp_path: Path) -> None:
+    other = replace(KEY, gpu="another")
+    store(other, MOST, tmp_path).rename(tmp_path / KEY.file)
+    assert load(KEY, tmp_path) is None
+
+
+def whole() -> dict[str, Any]:
+    """What a file holds."""
+    return {"key": asdict(KEY), "shapes": asdict(MOST)}
+
+
+def changed(**shapes: object) -> bytes:
+    """A file with other shapes."""
+    return json.dumps(whole() | {"shapes": asdict(MOST) | shapes}).encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no JSON",
+        b"\xff\xfe\x00",
+        b"[" * 60_000,
+        b"[]",
+        json.dumps(whole()).encode()[:-20],
+        json.dumps({"key": asdict(KEY)}).encode(),
+        json.dumps(whole() | {"shapes": [1, 2]}).encode(),
+        json.dumps(whole() | {"shapes": {"hog_rows": 4}}).encode(),
+        changed(blocks=7),
+        changed(hog_rows="4"),
+        changed(hog_rows=True),
+        changed(hog_rows=4.0),
+        changed(hog_rows=0),
+        changed(clahe_blocks=1 << 40),
+        changed(clahe_pixels=-1),
+        b" " * (1 << 16) + json.dumps(whole()).encode(),
+    ],
+)
+def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / KEY.file).write_bytes(content)
+    assert load(KEY, tmp_path) is None
+
+
+def test_a_file_that_cannot_be_read_is_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / KEY.file).mkdir()
+    assert load(KEY, tmp_path) is None
+    assert load(KEY, tmp_path / KEY.file / "nowhere") is None
+
+
+def test_a_lane_uses_what_was_stored_for_its_gpu_else_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tuned, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
+    assert shapes_for(0) == DEFAULT_SHAPES
+    store(replace(KEY, gpu="GPU 0"), LEAST, cache_folder())
+    assert (shapes_for(0), shapes_for(1)) == (LEAST, DEFAULT_SHAPES)
+    assert cache_folder() == tmp_path / "lumaflow"
+
+
+def test_the_cache_lies_below_home_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert cache_folder() == Path("/somewhere/.cache/lumaflow")
+
+
+def test_changed_kernels_and_compilers_are_tuned_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = kernels_digest((12, 9))
+    assert kernels_digest((12, 9)) == before != kernels_digest((13, 0))
+    for path in tuned.FOLDER.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(tuned, "FOLDER", tmp_path)
+    assert kernels_digest((12, 9)) == before
+    (tmp_path / "lbp.cu").write_text("// another")
+    assert kernels_digest((12, 9)) != before
+
+
+@pytest.mark.parametrize(("pixel_format", "options"), JOBS)
+def test_no_shapes_change_a_bit(
+    tmp_path: Path, rng: np.random.Generator, pixel_format: PixelFormat, options: Options
+) -> None:
+    one = frame_of(rng, Geometry(333, 175, pixel_format), 3)
+    kernels = open_shim(tmp_path, one.geometry, options)
+    wanted = run_step(kernels, one, options)
+    few = replace(LEAST, **{name: 2 for name in CHOICES})
+    many = replace(MOST, **{name: 64 for name in CHOICES if name.endswith("pixels")}, hog_rows=1)
+    for shapes in (LEAST, MOST, few, many):
+        found = run_step(kernels, one, options, shapes=shapes)
+        for name, value in wanted.items():
+            np.testing.assert_array_equal(found[name], value, err_msg=f"{name} of {shapes}")
+
+
+@pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
+@pytest.mark.parametrize(("pixel_format", "options"), JOBS)
+def test_a_tuned_lane_gives_the_same_bits(
+    tmp_path: Path,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    pixel_format: PixelFormat,
+    options: Options,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    frames = [frame_of(rng, Geometry(1000, 601, pixel_format), kind) for kind in (3, 4, 3)]
+    wanted = enhance_all("cuda:0", frames, options)
+    for shapes in (LEAST, MOST):
+        store(tuned.key_of(0), shapes, cache_folder())
+        assert shapes_for(0) == shapes
+        for found, one in zip(enhance_all("cuda:0", frames, options), wanted, strict=True):
+            np.testing.assert_array_equal(found.frame.pixels, one.frame.pixels)
+            for name in ("bins", "lut", "hog", "lbp"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(one, name), err_msg=name)
