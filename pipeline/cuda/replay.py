@@ -20,6 +20,7 @@ from pipeline.cuda.faults import translated
 from pipeline.cuda.lane import CudaLane
 from pipeline.cuda.launch import Kernel
 from pipeline.cuda.memory import DeviceBlock
+from pipeline.cuda.shapes import Shapes
 from pipeline.frame import Enhanced, Frame
 from pipeline.geometry import Geometry
 from pipeline.options import Options
@@ -71,12 +72,33 @@ def time_step(index: int, geometry: Geometry, options: Options, pictures: Sequen
 
     Raises DeviceError where the lane cannot be opened.
     """
+    with _filled(index, geometry, options, pictures) as (lane, enhanced):
+        return _times(lane, geometry.frame_bytes + _bytes_of(enhanced))
+
+
+def time_shapes(
+    index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame], shapes: Shapes
+) -> list[float]:
+    """Seconds of the step of a lane whose launches are planned with `shapes`; as for `time_step`."""
+    with _filled(index, geometry, options, pictures, shapes) as (lane, _):
+        return _step_seconds(lane)
+
+
+@contextmanager
+def _filled(
+    index: int,
+    geometry: Geometry,
+    options: Options,
+    pictures: Sequence[Frame],
+    shapes: Shapes | None = None,
+) -> Iterator[tuple[CudaLane, Enhanced]]:
+    """A lane with a picture in every slot, and what came of the last one."""
     alone = replace(options, slots=len(pictures), graph=False)
-    with CudaLane(index, geometry, alone) as lane, translated("replaying a step"):
+    with CudaLane(index, geometry, alone, shapes) as lane, translated("replaying a step"):
         for picture in pictures:
             lane.submit(picture)
             enhanced = lane.collect()
-        return _times(lane, geometry.frame_bytes + _bytes_of(enhanced))
+        yield lane, enhanced
 
 
 def _bytes_of(enhanced: Enhanced) -> int:
@@ -101,11 +123,16 @@ def _times(lane: CudaLane, moved_bytes: int) -> Times:
             for launch in islice(cycle(launches), STEPS * each):
                 launch(stream=stream)
         times.kernels[name] = replay(graph, stream, STEPS)
+    times.step.extend(_step_seconds(lane))
+    return times
+
+
+def _step_seconds(lane: CudaLane) -> list[float]:
+    step, ring, stream = lane._step, lane._open_ring(), lane._streams.enhance
     with captured(stream) as graph:
         for slot in islice(cycle(ring.slots), STEPS):
             step.run(slot, ring.before(slot))
-    times.step.extend(replay(graph, stream, STEPS))
-    return times
+    return replay(graph, stream, STEPS)
 
 
 class Graph:

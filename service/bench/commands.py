@@ -25,6 +25,7 @@ from service.bench.scene import Pixels, Scene, frame_of, picture, read_picture
 from service.bench.scene import frames as made_frames
 from service.bench.seeds import measure_seeds
 from service.bench.service import QUALITY, measure_service
+from service.bench.tune import kept_at, tune
 
 app = typer.Typer(
     no_args_is_help=True, help="Measure this machine: medians, spreads, and the limit beside them."
@@ -102,6 +103,19 @@ def bench_peers(device: Device = "auto", size: Sizes = None, json: Json = None, 
 def bench_seeds(device: Device = "cuda", json: Json = None, plot: Plot = None) -> None:
     """The seeds' experiments: histogram, HOG and LBP, equalisation by launch shape, transposition."""
     _report("lumaflow bench seeds", measure_seeds(choose_device(device).device), json, plot)
+
+
+@app.command("tune")
+def bench_tune(
+    device: Device = "cuda",
+    seconds: Annotated[float, typer.Option(min=1, max=600, help="to search for, about")] = 30.0,
+    json: Json = None,
+    plot: Plot = None,
+) -> None:
+    """Search for the launch shapes that suit this GPU and keep them: its lanes use them, results stay."""
+    chosen = choose_device(device).device
+    _report("lumaflow bench tune", tune(chosen, seconds), json, plot)
+    typer.echo(f"kept in {kept_at(chosen)}; lanes that are opened from now on use it")
 
 
 @app.command("service")
