@@ -34,9 +34,11 @@ from service.api import (
     trials,
     views,
 )
+from service.api.access import Access
 from service.api.headers import SafeHeaders
 from service.api.house import House
 from service.api.limit import JsonLimit
+from service.api.origin import is_loopback
 from service.engine import Engine
 from service.ingest.address import Policy
 from service.ingest.cameras import Cameras
@@ -44,7 +46,7 @@ from service.ingest.config import NO_CAMERAS
 from service.ingest.errors import ConfigError
 from service.ingest.feeder import Feeder
 from service.ingest.loading import Loaded, load
-from service.ingest.redact import Redactor
+from service.ingest.redact import Redactor, spellings
 from service.ingest.supervisor import Parts
 from service.log import configure
 from service.metrics import Metrics
@@ -56,12 +58,14 @@ from service.sources import Sources
 from service.tracing import Tracing, open_tracing
 from service.trials import Trials
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 GRACE_SECONDS = 5
 
 STATUS: dict[type[LumaflowError], int] = {
     errors.BadFrameError: 400,
     pipeline.errors.FrameError: 400,
+    errors.UnauthorizedError: 401,
+    errors.ForbiddenError: 403,
+    errors.OtherSiteError: 403,
     errors.UnknownSourceError: 404,
     errors.UnknownTrialError: 404,
     errors.FeatureOffError: 404,
@@ -86,17 +90,17 @@ log = structlog.get_logger()
 def serve(settings: Settings, headless: bool = False) -> None:
     """Run the service until SIGINT or SIGTERM; `headless`, the cameras alone, with health and metrics.
 
-    Raises AddressError when the address is taken, DeviceError when the device is not there, ConfigError
-    when the configuration cannot be used, OptionError when traces are asked for without the extra `otel`.
+    Raises AddressError when the address is taken, or open to others without a token, DeviceError when the
+    device is not there, ConfigError when the configuration cannot be used, OptionError when traces are asked
+    for without the extra `otel`.
     """
-    redactor = Redactor()
+    check_reach(settings)
+    redactor = Redactor(spelling for token in settings.tokens.values() for spelling in spellings(token))
     configure(redactor)
+    for name in settings.tokens:
+        os.environ.pop(f"LUMAFLOW_{name}_TOKEN".upper(), None)  # no decoder or camera process inherits it
     signal.signal(signal.SIGHUP, lambda *_: None)  # until the configuration can be read again
     loaded = read_config(settings.config)
-    if settings.host not in LOOPBACK:
-        log.warning(
-            "whoever reaches this address can use the service: there are no tokens", host=settings.host
-        )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn raises it once more after a graceful end
     with listen(settings.host, settings.port) as listener:
@@ -108,6 +112,16 @@ def serve(settings: Settings, headless: bool = False) -> None:
     failure = app.state.house.engine.failure
     if failure:
         raise failure
+
+
+def check_reach(settings: Settings) -> None:
+    """Raises AddressError unless only this machine can reach the service, or a token is needed to use it."""
+    if not (settings.tokens or is_loopback(settings.host)):
+        raise errors.AddressError(
+            f"{settings.host} can be reached from other machines and there is no token: set"
+            " LUMAFLOW_ADMIN_TOKEN (LUMAFLOW_READ_TOKEN, LUMAFLOW_INGEST_TOKEN for less) to what"
+            " `openssl rand -hex 24` prints, or listen on 127.0.0.1"
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -189,6 +203,7 @@ def create_app(
     problems.install(app, STATUS)
     openapi.install(app)
     app.add_middleware(JsonLimit)
+    app.add_middleware(Access, settings=settings)
     app.add_middleware(SafeHeaders)
     for module in (health,) if headless else ROUTES:
         app.include_router(module.router)

@@ -15,6 +15,18 @@ class UnsupportedMediaError(LumaflowError, ValueError):
     """A media type or image variant that is not taken (415)."""
 
 
+class UnauthorizedError(LumaflowError, PermissionError):
+    """A request without a token, or with one that is none (401)."""
+
+
+class ForbiddenError(LumaflowError, PermissionError):
+    """A request with a token of another scope than it needs (403)."""
+
+
+class OtherSiteError(LumaflowError, PermissionError):
+    """A request of a page that is not ours, or under a name that is not ours (403)."""
+
+
 class UnknownSourceError(LumaflowError, LookupError):
     """A source that does not exist, or has no frame yet (404)."""
 

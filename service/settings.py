@@ -1,23 +1,53 @@
 """What an operator can set, read once at the start from LUMAFLOW_* variables and the command line."""
 
+import re
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MEBIBYTE = 1 << 20
+SECRETS = Path("/run/secrets")
+"""Where Docker lays secrets: a file `lumaflow_admin_token` there is LUMAFLOW_ADMIN_TOKEN."""
+GOOD_TOKEN = re.compile(r"[!-~]{16,512}")
+
+
+def good_token(token: SecretStr) -> SecretStr:
+    """A token that is hard to guess and fits into a header. The text of the error does not hold it."""
+    if not GOOD_TOKEN.fullmatch(token.get_secret_value()):
+        raise ValueError("a token has 16 to 512 letters, digits and signs; `openssl rand -hex 24` makes one")
+    return token
+
+
+Token = Annotated[SecretStr, AfterValidator(good_token)]
+
+
+def split_names(came: object) -> object:
+    """Names with commas between them, as a variable holds them."""
+    return [name.strip() for name in came.split(",") if name.strip()] if isinstance(came, str) else came
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_names)]
 
 
 class Settings(BaseSettings):
-    """All settings of `lumaflow serve`; arguments win over the environment."""
+    """All settings of `lumaflow serve`; arguments win over the environment, and it wins over secrets."""
 
-    model_config = SettingsConfigDict(env_prefix="LUMAFLOW_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="LUMAFLOW_", extra="forbid", frozen=True, secrets_dir=SECRETS if SECRETS.is_dir() else None
+    )
 
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     device: str = Field("auto", description="auto, cpu, cuda or cuda:N")
     config: Path | None = Field(None, description="YAML file of cameras; read again on SIGHUP")
     demo: bool = Field(False, description="add the looping sample source `demo`")
+
+    ingest_token: Token | None = Field(None, description="token of those who send frames")
+    read_token: Token | None = Field(None, description="token of those who look, Prometheus among them")
+    admin_token: Token | None = Field(None, description="token of those who may do everything")
+    hosts: Names = Field((), description="names the service is asked for by, besides loopback's: a,b")
 
     otlp: str = Field(
         "", description="OTLP/HTTP address that a span a frame goes to, as http://127.0.0.1:4318/v1/traces"
@@ -39,3 +69,9 @@ class Settings(BaseSettings):
     start_seconds: float = Field(300.0, gt=0, description="time a worker may take to become ready")
     heartbeat_seconds: float = Field(2.0, gt=0, description="silence after which a worker counts as stuck")
     job_seconds: float = Field(60.0, gt=0, description="time one job may take before the worker is stuck")
+
+    @property
+    def tokens(self) -> dict[str, str]:
+        """The tokens there are, by what they are for."""
+        given = {"ingest": self.ingest_token, "read": self.read_token, "admin": self.admin_token}
+        return {name: token.get_secret_value() for name, token in given.items() if token}

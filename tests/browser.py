@@ -44,9 +44,15 @@ class Film:
     """A client that sends JPEG after JPEG to a source, over and over, until it is stopped."""
 
     def __init__(
-        self, address: str, source: str, pictures: list[bytes], frames_per_second: float = 15.0
+        self,
+        address: str,
+        source: str,
+        pictures: list[bytes],
+        frames_per_second: float = 15.0,
+        token: str = "",
     ) -> None:
-        self._client = httpx.Client(base_url=address, timeout=30)
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._client = httpx.Client(base_url=address, timeout=30, headers=headers)
         self._path = f"/v1/sources/{source}/frames"
         self._pause = 1 / frames_per_second
         self._pictures = pictures
@@ -71,9 +77,10 @@ class Film:
 
 
 @contextmanager
-def filmed(address: str, source: str, pictures: list[bytes] | None = None) -> Iterator[Film]:
+def filmed(address: str, source: str, pictures: list[bytes] | None = None, token: str = "") -> Iterator[Film]:
     """A source that is sent pictures meanwhile; those of `scene` if not told."""
-    film = Film(address, source, pictures or [encode_jpeg(scene(number)) for number in range(32)])
+    sent = pictures or [encode_jpeg(scene(number)) for number in range(32)]
+    film = Film(address, source, sent, token=token)
     try:
         yield film
     finally:

@@ -47,7 +47,8 @@ def test_the_api_process_carries_no_decoder_and_no_compiler() -> None:
 def test_every_answer_keeps_the_browser_narrow(client: httpx.Client) -> None:
     for path in ("/", "/docs", "/livez", "/v1/sources", "/nothing"):
         headers = client.get(path).headers
-        assert headers["Content-Security-Policy"] == "default-src 'self'"
+        assert headers["Content-Security-Policy"].startswith("default-src 'self';")
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
         assert headers["X-Content-Type-Options"] == "nosniff"
 
 

@@ -25,6 +25,7 @@ GRAFANA = DOCKER / "grafana"
 BOARDS = {path.stem: json.loads(path.read_text()) for path in sorted(GRAFANA.glob("dashboards/*.json"))}
 VARIABLES = {"$source": "gate", "$device": "cpu", "$__rate_interval": "10s"}
 PANELS = [(name, panel) for name, board in BOARDS.items() for panel in board["panels"]]
+READ_TOKEN, INGEST_TOKEN = "read-0123456789abcdef", "ingest-0123456789abcdef"
 ANSWER_SECONDS = 30.0
 """Within this time every panel shows something, from the first frame on; it takes about ten seconds."""
 
@@ -137,7 +138,8 @@ def busy_service(
     """
     config = tmp_path_factory.mktemp("config") / "lumaflow.yaml"
     config.write_text(CAMERAS.format(port=free_port()))
-    running = open_service(config=config)
+    running = open_service(config=config, read_token=READ_TOKEN, ingest_token=INGEST_TOKEN)
+    running.client.headers["Authorization"] = f"Bearer {INGEST_TOKEN}"
     running.wait_ready()
     running.process.send_signal(signal.SIGHUP)
     done = threading.Event()
@@ -169,6 +171,8 @@ def prometheus(
     folder = tmp_path_factory.mktemp("prometheus")
     config = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    (folder / "read_token").write_text(f"{READ_TOKEN}\n")
+    config["scrape_configs"][0]["authorization"]["credentials_file"] = str(folder / "read_token")
     config["rule_files"] = [str(path) for path in RULES]
     url = busy_service.client.base_url
     config["scrape_configs"][0]["static_configs"][0]["targets"] = [f"{url.host}:{url.port}"]

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from service.ingest.loading import load
-from service.settings import Settings
+from service.settings import SECRETS, Settings
 
 DOCKER = Path(__file__).parents[1] / "docker"
 COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
@@ -68,6 +68,24 @@ def test_prometheus_finds_the_service_by_its_alias(name: str) -> None:
     (alias,) = SERVICES[name]["networks"]["default"]["aliases"]
     config = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
     assert config["scrape_configs"][0]["static_configs"][0]["targets"] == [f"{alias}:8000"]
+
+
+def test_every_token_comes_from_a_file_that_the_service_and_prometheus_look_for(tmp_path: Path) -> None:
+    for name, secret in COMPOSE["secrets"].items():
+        assert secret == {"file": f"./secrets/{name}"}
+        (tmp_path / name).write_text(f"{name}-0123456789\n")
+    settings = Settings(_secrets_dir=tmp_path)
+    assert settings.tokens == {
+        scope: f"lumaflow_{scope}_token-0123456789" for scope in ("ingest", "read", "admin")
+    }
+    for name in OURS:
+        assert set(SERVICES[name]["secrets"]) == set(COMPOSE["secrets"])
+    config = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
+    (secret,) = SERVICES["prometheus"]["secrets"]
+    assert config["scrape_configs"][0]["authorization"] == {
+        "type": "Bearer",
+        "credentials_file": f"{SECRETS}/{secret}",
+    }
 
 
 def test_the_cameras_of_the_example_are_a_good_configuration() -> None:

@@ -63,6 +63,12 @@ UNTIL_PLAIN = """(button) => new Promise((done) => {
 })"""
 
 
+NO_WEBSOCKET = (
+    "WebSocket = class { constructor() { setTimeout(() => this.onclose({ code: 1006 })); } close() {} }"
+)
+TOKENS = {name: f"{name}+token/with=signs&more%41" for name in ("ingest", "read", "admin")}
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
@@ -81,6 +87,16 @@ def shown(open_service: Callable[..., RunningService]) -> Iterator[RunningServic
 @pytest.fixture
 def address(shown: RunningService) -> str:
     return str(shown.client.base_url).rstrip("/")
+
+
+@pytest.fixture(scope="module")
+def guarded(open_service: Callable[..., RunningService]) -> Iterator[str]:
+    """The address of a service that wants tokens, with a source that moves."""
+    service = open_service(**{f"{name}_token": token for name, token in TOKENS.items()})
+    service.wait_ready()
+    address = str(service.client.base_url).rstrip("/")
+    with filmed(address, SOURCE, token=TOKENS["ingest"]):
+        yield address
 
 
 @pytest.fixture
@@ -412,28 +428,57 @@ def test_a_file_that_is_dropped_anywhere_is_tried(page: Page, address: str) -> N
     expect(page.locator("#trial-facts")).to_contain_text("320 × 180")
 
 
-def test_a_wrong_token_is_told_and_the_right_one_opens(page: Page, address: str, quiet: list[str]) -> None:
+def give_token(page: Page, token: str) -> None:
+    """Type a token into the page."""
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Use it").click()
+
+
+def test_a_wrong_token_is_told_and_the_right_one_opens(page: Page, guarded: str, quiet: list[str]) -> None:
     quiet.append("401")
-
-    def guard(route: Route) -> None:
-        if route.request.headers.get("authorization") == "Bearer right":
-            return route.continue_()
-        return route.fulfill(status=401, json={"detail": "a token is needed"})
-
-    page.route("**/v1/**", guard)
-    page.goto(f"{address}/#source={SOURCE}")
+    page.goto(f"{guarded}/#source={SOURCE}")
     expect(page.locator("#notice")).to_have_text("This service wants a token.")
-    for token, words in (("wrong", "That token is wrong. Give another one."), ("right", "")):
-        page.get_by_label("Token").fill(token)
-        page.get_by_role("button", name="Use it").click()
-        expect(page.locator("#notice")).to_have_text(words)
+    expect(page.locator("#state")).to_have_text("Locked")
+    give_token(page, "wrong")
+    expect(page.locator("#notice")).to_have_text("That token is wrong. Give another one.")
+    give_token(page, TOKENS["ingest"])
+    expect(page.locator("#notice")).to_contain_text("This token is right, but may not look")
+    quiet.append("403")
+    give_token(page, TOKENS["read"])
+    expect(page.locator("#notice")).to_be_hidden()
     expect(page.locator("#source-words")).to_have_text("Live")
+    moves(page)
+    assert page.locator("#age").inner_text() != "–"  # a WebSocket's pictures say how old they are
+    page.reload()
+    moves(page)
+
+
+def test_who_may_only_look_is_told_so_when_an_option_is_turned(
+    page: Page, guarded: str, quiet: list[str]
+) -> None:
+    quiet += ["401", "403"]
+    page.goto(f"{guarded}/#source={SOURCE}")
+    give_token(page, TOKENS["read"])
+    page.locator('#controls input[value="identity"]').check(force=True)
+    expect(page.locator("#controls-note")).to_contain_text("Not changed: a token for read came")
+    page.get_by_role("link", name="Metrics").click()
+    expect(page.locator("body")).to_contain_text("lumaflow_build_info")
+    page.go_back()
+
+
+def test_with_a_token_but_without_websockets_pictures_come_as_mjpeg(
+    page: Page, guarded: str, quiet: list[str]
+) -> None:
+    quiet.append("401")
+    page.add_init_script(NO_WEBSOCKET)
+    page.goto(f"{guarded}/#source={SOURCE}")
+    give_token(page, TOKENS["read"])
+    moves(page)
+    assert page.locator("#age").inner_text() == "–"
 
 
 def test_without_websockets_pictures_come_as_mjpeg(page: Page, address: str) -> None:
-    page.add_init_script(
-        "WebSocket = class { constructor() { setTimeout(() => this.onclose({ code: 1006 })); } close() {} }"
-    )
+    page.add_init_script(NO_WEBSOCKET)
     open_source(page, address)
     moves(page)
     assert page.locator("#age").inner_text() == "–"

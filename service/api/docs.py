@@ -42,7 +42,8 @@ async def docs(request: Request) -> HTMLResponse:
 
 def section(method: str, path: str, route: dict[str, Any]) -> str:
     """One route."""
-    rows = [parameter_row(parameter) for parameter in route.get("parameters", [])]
+    rows = [row("token", scopes[0], "") for demand in route.get("security", []) for scopes in demand.values()]
+    rows += [parameter_row(parameter) for parameter in route.get("parameters", [])]
     for media in route.get("requestBody", {}).get("content", {}):
         rows.append(row("body", media, ""))
     rows += [answer_row(status, answer) for status, answer in route["responses"].items()]

@@ -42,8 +42,7 @@ async def frames(
 
     A frame that cannot be enhanced is answered by a text message, its problem details.
     """
-    if not await welcome(socket):
-        return
+    await welcome(socket)
     try:
         raw = query.shape(home.settings.max_pixels) if query.format else None
         desk = Desk(home, source, raw, query.answer, features_in(query.features))

@@ -3,6 +3,8 @@
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+
 
 class SafeHeaders:
     """Adds them to every answer."""
@@ -16,7 +18,8 @@ class SafeHeaders:
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = "default-src 'self'"
+                headers["Content-Security-Policy"] = POLICY
+                headers["Cross-Origin-Resource-Policy"] = "same-origin"
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "no-referrer"
             await send(message)

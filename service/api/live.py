@@ -26,8 +26,7 @@ GONE = 4410
 @router.websocket("/live")
 async def live(socket: WebSocket, home: Home, source: SourceId, view: View = View.ENHANCED) -> None:
     """Pictures of a source. The viewer answers each with a text message; one that is slow misses some."""
-    if not await welcome(socket):
-        return
+    await welcome(socket)
     try:
         watched = home.pictures.watch(home.sources.get(source), view)
     except LumaflowError as error:

@@ -6,7 +6,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
-from service.api.problems import Problem
+from service.api.access import needed
+from service.api.problems import Problem, problems
 from service.api.shapes import Figures, Histograms
 
 SHAPES: tuple[type[BaseModel], ...] = (Problem, Figures, Histograms)
@@ -31,4 +32,18 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schema = shape.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(schema.pop("$defs", {}))
         schemas[shape.__name__] = schema
+    secure(description)
     return description
+
+
+def secure(description: dict[str, Any]) -> None:
+    """Say of every route which scope its token needs, and how it refuses others."""
+    description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, methods in description["paths"].items():
+        for method, route in methods.items():
+            scope = needed(method.upper(), path)
+            if scope:
+                route["security"] = [{"token": [scope]}, {}]  # without: while the service has no token
+                route["responses"].update(
+                    {str(status): answer for status, answer in problems(401, 403).items()}
+                )

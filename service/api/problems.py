@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 
 from pipeline.errors import LumaflowError
 from service.ingest.redact import redact_urls
@@ -43,7 +43,7 @@ class Problem(BaseModel):
 
 
 def problem(
-    request: Request, status: int, detail: str, headers: Mapping[str, str] | None = None
+    request: HTTPConnection, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """A problem as a response."""
     body = Problem.of(status, detail, request.url.path)

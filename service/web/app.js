@@ -1,7 +1,7 @@
 // The live page: what the service knows, asked a few times a second, and the pictures it sends.
 
 import { Cameras } from "./cameras.js";
-import { get, send, sourcePath } from "./client.js";
+import { get, getBlob, send, sourcePath, token } from "./client.js";
 import { Compare, stacked } from "./compare.js";
 import { Controls } from "./controls.js";
 import { showAge, showFigures, size } from "./figures.js";
@@ -37,7 +37,7 @@ const sources = new Sources(byId("sources"));
 const wall = new Wall(byId("wall"));
 const stages = new Stages({ bar: byId("stage-bar"), rows: byId("stage-rows"), sum: byId("stages-sum") });
 const histogram = new Histogram({ canvas: byId("histogram"), before: byId("mean-before"), after: byId("mean-after") });
-const health = new Health({ onWell: () => live.connect(), onToken: start });
+const health = new Health({ onWell: () => live.renew(), onToken: start });
 const cameras = new Cameras({ onChange: () => sourcesPulse.start() });
 
 let known = []; // all sources, as last heard
@@ -47,7 +47,7 @@ let [controls, trial] = [null, null]; // built when the service has said what it
 
 async function start() {
   await sourcesPulse.start();
-  live.connect();
+  live.renew();
 }
 
 async function askSources() {
@@ -157,6 +157,11 @@ copyable({ text: byId("command"), button: byId("copy"), said: byId("copied") });
 byId("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address names the page that is shown
   byId("view").focus();
+});
+byId("to-metrics").addEventListener("click", async (event) => {
+  if (!token.get()) return;
+  event.preventDefault(); // a plain link carries no token
+  await getBlob("metrics").then((text) => (location.href = URL.createObjectURL(text)), (problem) => health.miss(problem));
 });
 addEventListener("hashchange", () => controls && show());
 const sourcesPulse = new Pulse(SOURCES_MS, askSources);

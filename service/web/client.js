@@ -33,6 +33,11 @@ export async function getBlob(path) {
   return (await fetched(path)).blob();
 }
 
+/** The answer at `path` while it still comes, until `signal` ends it. */
+export function getFlow(path, signal) {
+  return fetched(path, { signal });
+}
+
 /** Sends `body` as JSON with `method` and returns the answer. */
 export function send(method, path, body) {
   const json = body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
@@ -58,7 +63,7 @@ async function fetched(path, request = {}, patience = PATIENCE_MS) {
   const headers = { ...request.headers, ...(token.get() && { Authorization: `Bearer ${token.get()}` }) };
   let reply;
   try {
-    reply = await fetch(path, { ...request, headers, cache: "no-store", signal: AbortSignal.timeout(patience) });
+    reply = await fetch(path, { signal: AbortSignal.timeout(patience), ...request, headers, cache: "no-store" });
   } catch {
     throw new Problem(0, "The service does not answer.");
   }

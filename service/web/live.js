@@ -1,11 +1,11 @@
 // Live pictures of a source, raw above enhanced in one: over a WebSocket, or as MJPEG where there is none.
 
 import { sourcePath, token } from "./client.js";
+import { motion } from "./motion.js";
 
 const HEAD_BYTES = 8;
 const WAITS_MS = [200, 400, 1000, 2000, 4000];
 const MOST_FAILURES = 3; // connections in a row that never opened; then the network does not let them through
-const MOTION_MS = 66;
 const TOO_MANY = 4429;
 
 export class Live {
@@ -28,6 +28,12 @@ export class Live {
   watch(id) {
     if (id === this.#id) return;
     this.#id = id;
+    this.connect();
+  }
+
+  /** Begins again, as if nothing had failed before: the service is back, or there is another token. */
+  renew() {
+    this.#failures = 0;
     this.connect();
   }
 
@@ -74,17 +80,12 @@ export class Live {
   }
 
   #openMotion() {
-    const image = new Image();
-    image.src = `${sourcePath(this.#id, "live.mjpg")}?view=both&n=${Date.now()}`;
-    image.onerror = () => this.#again();
-    const timer = setInterval(async () => {
-      if (image.naturalWidth) this.#onPicture(await createImageBitmap(image), null);
-    }, MOTION_MS);
-    return () => {
-      clearInterval(timer);
-      image.onerror = null;
-      image.removeAttribute("src");
-    };
+    const leaving = new AbortController();
+    const show = async (jpeg) => this.#onPicture(await createImageBitmap(jpeg), null);
+    motion(`${sourcePath(this.#id, "live.mjpg")}?view=both`, leaving.signal, show)
+      .catch((problem) => leaving.signal.aborted || this.#onTrouble(problem.message))
+      .then(() => leaving.signal.aborted || this.#again());
+    return () => leaving.abort();
   }
 
   #again() {

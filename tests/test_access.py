@@ -1,0 +1,312 @@
+"""Who may do what: every route against every token, other sites' pages, and where tokens must not turn up."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from conftest import SERVE, RunningService
+from starlette.routing import Route
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from service.api.access import WEBSOCKET, Scope, needed
+from service.api.origin import Names
+from service.app import ROUTES, check_reach, create_app
+from service.cli import run
+from service.errors import AddressError, OtherSiteError
+from service.settings import Settings
+
+TOKENS = {scope: f"{scope}-{'0123456789abcdef'}" for scope in Scope}
+WRONG = "wrong-0123456789abcdef"
+INGEST, READ, ADMIN, OPEN = Scope.INGEST, Scope.READ, Scope.ADMIN, None
+TABLE: dict[tuple[str, str], Scope | None] = {
+    ("GET", "/"): OPEN,
+    ("GET", "/{name}"): OPEN,
+    ("GET", "/docs"): OPEN,
+    ("GET", "/openapi.json"): OPEN,
+    ("GET", "/livez"): OPEN,
+    ("GET", "/readyz"): OPEN,
+    ("GET", "/metrics"): READ,
+    ("GET", "/v1/about"): READ,
+    ("GET", "/v1/sources"): READ,
+    ("GET", "/v1/sources/{source}"): READ,
+    ("PUT", "/v1/sources/{source}"): ADMIN,
+    ("PATCH", "/v1/sources/{source}"): ADMIN,
+    ("DELETE", "/v1/sources/{source}"): ADMIN,
+    ("POST", "/v1/sources/{source}/frames"): INGEST,
+    (WEBSOCKET, "/v1/sources/{source}/frames"): INGEST,
+    ("GET", "/v1/sources/{source}/snapshot.jpg"): READ,
+    ("GET", "/v1/sources/{source}/live.mjpg"): READ,
+    (WEBSOCKET, "/v1/sources/{source}/live"): READ,
+    ("GET", "/v1/sources/{source}/features.npz"): READ,
+    ("GET", "/v1/sources/{source}/histogram"): READ,
+    ("GET", "/v1/sources/{source}/heatmap.png"): READ,
+    ("GET", "/v1/sources/{source}/hog.png"): READ,
+    ("GET", "/v1/sources/{source}/lbp.png"): READ,
+    ("POST", "/v1/sources/{source}/pause"): ADMIN,
+    ("POST", "/v1/sources/{source}/resume"): ADMIN,
+    ("POST", "/v1/sources/{source}/restart"): ADMIN,
+    ("POST", "/v1/config/reload"): ADMIN,
+    ("POST", "/v1/trials"): INGEST,
+    ("GET", "/v1/trials/{trial}"): READ,
+    ("GET", "/v1/trials/{trial}/before"): READ,
+    ("GET", "/v1/trials/{trial}/after"): READ,
+}
+"""What each route needs. A route that is not here fails the first test."""
+FILLED = {"{source}": "nobody", "{trial}": "none", "{name}": "app.js"}
+WALLED = [route for route, scope in TABLE.items() if scope]
+PAGE_HEADERS = {"Origin": "http://elsewhere.example"}
+
+
+def routes_of_the_application() -> set[tuple[str, str]]:
+    """(method, path) of every route there is."""
+    own = [route for route in create_app(Settings()).routes if isinstance(route, Route)]
+    every = own + [route for module in ROUTES for route in module.router.routes]
+    return {
+        (method, route.path)
+        for route in every
+        for method in (getattr(route, "methods", None) or {WEBSOCKET}) - {"HEAD"}
+    }
+
+
+def test_every_route_of_the_application_is_in_the_table() -> None:
+    assert routes_of_the_application() == set(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/new"), ("PUT", "/livez"), ("DELETE", "/"), ("X", "/")]
+)
+def test_what_nobody_thought_of_is_for_admins_alone(method: str, path: str) -> None:
+    assert needed(method, path) is ADMIN
+    assert needed("GET", "/new") is READ
+
+
+@pytest.fixture(scope="module")
+def guarded(open_service: Callable[..., RunningService]) -> RunningService:
+    """A service with a token of each scope."""
+    running = open_service(**{f"{scope}_token": token for scope, token in TOKENS.items()})
+    running.wait_ready()
+    return running
+
+
+def knock(service: RunningService, method: str, path: str, token: str = "", **headers: str) -> httpx.Response:
+    """The answer to a request, or to the handshake of a WebSocket."""
+    for placeholder, value in FILLED.items():
+        path = path.replace(placeholder, value)
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    if method != WEBSOCKET:
+        return service.client.request(method, path, headers=headers)
+    return asyncio.run(shake_hands(service, path, headers))
+
+
+async def shake_hands(
+    service: RunningService, path: str, headers: dict[str, str], offered: list[str] | None = None
+) -> httpx.Response:
+    """What a WebSocket's handshake is answered with."""
+    address = str(service.client.base_url).replace("http", "ws").rstrip("/")
+    how = {"additional_headers": headers, "subprotocols": offered, "proxy": None}
+    try:
+        async with connect(f"{address}{path}", **how) as socket:
+            return httpx.Response(101, headers={"chosen": socket.subprotocol or ""})
+    except InvalidStatus as refused:
+        answer = refused.response
+        return httpx.Response(
+            answer.status_code, headers=dict(answer.headers), content=bytes(answer.body or b"")
+        )
+
+
+@pytest.mark.parametrize(("method", "path"), TABLE, ids=str)
+def test_a_route_lets_in_the_right_tokens_alone(guarded: RunningService, method: str, path: str) -> None:
+    wanted = TABLE[method, path]
+    for token in ("", WRONG):
+        answer = knock(guarded, method, path, token)
+        assert (answer.status_code == 401) is (wanted is not OPEN), token
+    for scope, token in TOKENS.items():
+        status = knock(guarded, method, path, token).status_code
+        assert (status == 403) is (wanted is not OPEN and scope not in (wanted, ADMIN)), scope
+        assert status != 401
+
+
+@pytest.mark.parametrize(("method", "path"), WALLED, ids=str)
+def test_a_refusal_is_a_problem_that_says_how(guarded: RunningService, method: str, path: str) -> None:
+    missing, wrong = (knock(guarded, method, path, token) for token in ("", WRONG))
+    for answer in (missing, wrong):
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="lumaflow"'
+        assert answer.headers["Content-Type"] == "application/problem+json"
+    assert "no token came" in missing.json()["detail"]
+    assert "is wrong" in wrong.json()["detail"]
+
+
+def test_a_low_scope_is_told_which_one_is_needed(guarded: RunningService) -> None:
+    answer = knock(guarded, "DELETE", "/v1/sources/gate", TOKENS[READ])
+    assert answer.json()["detail"] == "a token for read came; this needs one for admin"
+    answer = knock(guarded, "GET", "/metrics", TOKENS[INGEST])
+    assert answer.json()["detail"] == "a token for ingest came; this needs one for admin or read"
+
+
+@pytest.mark.parametrize("header", ["{}", "Basic {}", "Bearer", "Bearer {}x", "bearer é"])
+def test_what_is_no_bearer_token_opens_nothing(guarded: RunningService, header: str) -> None:
+    value = header.format(TOKENS[ADMIN]).encode("latin-1")
+    assert guarded.client.get("/metrics", headers={"Authorization": value}).status_code == 401
+
+
+def test_a_token_in_a_url_opens_nothing(guarded: RunningService) -> None:
+    for name in ("token", "access_token", "authorization"):
+        assert guarded.client.get("/metrics", params={name: TOKENS[ADMIN]}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["//metrics", "/%6detrics", "/livez/../metrics", "/livez/", "/app.js/../v1/sources", "/v1/./about"],
+)
+def test_no_spelling_of_a_path_walks_around_the_wall(guarded: RunningService, path: str) -> None:
+    answer = guarded.client.get(httpx.URL(str(guarded.client.base_url)).copy_with(raw_path=path.encode()))
+    assert answer.status_code in (401, 404)
+
+
+def test_a_host_header_cannot_bend_the_path(guarded: RunningService) -> None:
+    for host in ("127.0.0.1/livez?", "x/docs#", "[::1/livez"):
+        assert guarded.client.get("/metrics", headers={"Host": host}).status_code == 401
+
+
+def test_a_browsers_socket_offers_its_token_as_a_subprotocol(guarded: RunningService) -> None:
+    path = "/v1/sources/nobody/live"
+    for token, status in ((TOKENS[READ], 101), (WRONG, 401), (TOKENS[INGEST], 403)):
+        answer = asyncio.run(shake_hands(guarded, path, {}, ["lumaflow", f"bearer.{token}"]))
+        assert answer.status_code == status
+        assert answer.headers.get("chosen", "lumaflow") == "lumaflow"
+
+
+def test_a_refused_frame_of_some_megabytes_is_answered(guarded: RunningService) -> None:
+    answer = guarded.client.post("/v1/sources/gate/frames", content=b"\xff\xd8\xff" + bytes(8 << 20))
+    assert answer.status_code == 401
+
+
+def test_the_description_says_which_scope_a_route_needs(guarded: RunningService) -> None:
+    description = guarded.client.get("/openapi.json").json()
+    for (method, path), scope in TABLE.items():
+        route = description["paths"].get(path, {}).get(method.lower())
+        if route:
+            assert [demand["token"] for demand in route.get("security", [])[:1]] == (
+                [[scope]] if scope else []
+            )
+            assert ({"401", "403"} <= set(route["responses"])) is (scope is not OPEN)
+
+
+# without tokens: loopback alone, and no other site's page -----------------------------------------
+
+
+@pytest.mark.parametrize(("method", "path"), TABLE, ids=str)
+def test_pages_of_other_sites_change_nothing(service: RunningService, method: str, path: str) -> None:
+    answer = knock(service, method, path, **PAGE_HEADERS)
+    assert (answer.status_code == 403) is (method != "GET")
+
+
+def test_our_own_page_and_clients_without_an_origin_may(client: httpx.Client) -> None:
+    own = str(client.base_url).rstrip("/")
+    for headers in ({"Origin": own}, {}):
+        assert client.delete("/v1/sources/nobody", headers=headers).status_code == 404
+    for origin in ("null", "", "http://127.0.0.1:1", own.replace("http://", "http://user@")):
+        assert client.delete("/v1/sources/nobody", headers={"Origin": origin}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "192.0.2.1:8000", "[::ffff:1.2.3.4]", "x:y:z"]
+)
+def test_a_name_that_was_made_to_point_here_is_refused(client: httpx.Client, host: str) -> None:
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    assert client.get("/v1/sources", headers=headers).status_code == 403
+    assert client.get("/livez", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.2", "[::1]:80"])
+def test_names_of_this_machine_will_do(client: httpx.Client, host: str) -> None:
+    assert client.get("/v1/sources", headers={"Host": host}).status_code == 200
+
+
+def test_names_can_be_added_for_a_proxy() -> None:
+    names = Names("127.0.0.1", Settings(hosts="cam.example, other.example").hosts, anyone=False)
+    names.check_host({"host": "other.example:8443"})
+    names.check_origin({"host": "127.0.0.1:8000", "origin": "https://cam.example"})
+    with pytest.raises(OtherSiteError, match=r"Host: third\.example came"):
+        names.check_host({"host": "third.example"})
+
+
+def test_with_a_token_any_name_will_do_unless_some_are_named() -> None:
+    Names("0.0.0.0", (), anyone=True).check_host({"host": "cam.example"})
+    with pytest.raises(OtherSiteError):
+        Names("0.0.0.0", ("other.example",), anyone=True).check_host({"host": "cam.example"})
+
+
+# starting, and where a token must not turn up ------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "cam.example"])
+def test_without_a_token_nothing_but_loopback_is_listened_on(host: str) -> None:
+    with pytest.raises(AddressError, match=f"{host} can be reached .*LUMAFLOW_ADMIN_TOKEN.*openssl"):
+        check_reach(Settings(host=host))
+    check_reach(Settings(host=host, read_token=TOKENS[READ]))
+
+
+@pytest.mark.parametrize("command", [["serve"], ["ingest", "--config", "absent.yaml"]])
+def test_the_command_says_what_to_set_and_ends(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--host", "0.0.0.0"]) == 2
+    assert "set LUMAFLOW_ADMIN_TOKEN" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_loopback_needs_no_token(host: str) -> None:
+    check_reach(Settings(host=host))
+
+
+@pytest.mark.parametrize("token", ["short", "with space 0123456789", "0123456789abcdefé", "x" * 513])
+def test_a_token_that_could_be_guessed_is_refused_and_not_printed(token: str) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "service", "serve"],
+        env={**os.environ, "LUMAFLOW_ADMIN_TOKEN": token},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 2
+    assert "admin_token: Value error, a token has 16 to 512" in answer.stderr
+    assert token not in answer.stdout + answer.stderr
+
+
+def test_a_token_is_in_no_log_no_answer_no_metric_and_no_child(tmp_path: Path) -> None:
+    secret = "canary+0123456789/abc=def"
+    variables = {f"LUMAFLOW_{scope}_TOKEN".upper(): secret for scope in Scope}
+    log = tmp_path / "log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SERVE],
+            env={**os.environ, **variables, "LUMAFLOW_PORT": "0", "LUMAFLOW_DEVICE": "cpu"},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    assert process.stdout
+    try:
+        address = process.stdout.readline().split()[-1]
+        headers = {"Authorization": f"Bearer {secret}"}
+        with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
+            running = RunningService(process, client)
+            running.wait_ready()
+            said = [
+                client.get(path).text for path in ("/metrics", "/v1/about", "/v1/sources", "/openapi.json")
+            ]
+            said.append(client.put("/v1/sources/x", json={"url": f"rtsp://a:{secret}@x y/{secret}"}).text)
+            said.append(client.get(f"/v1/sources/{secret}").headers.get("Location", ""))
+            inherited = Path(f"/proc/{running.worker}/environ").read_text()
+    finally:
+        process.terminate()
+        process.wait(20)
+        process.stdout.close()
+    assert secret not in "".join([*said, inherited, log.read_text()])
