@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -109,7 +110,23 @@ def test_without_a_gpu_it_says_so_in_one_line(
     assert said.count("\n") == 1
 
 
-def test_peers_on_the_cpu_are_opencv_with_one_and_with_all_threads() -> None:
-    names = [figure.name for figure in measure_peers("cpu", [(64, 48)])]
-    assert "equalize: cv2, 1 threads, photograph" in names
-    assert len(names) == 2 * 4 * 2
+def test_peers_on_the_cpu_are_opencv_with_one_and_with_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kornia_rs", None)
+    *measured, missing = measure_peers("cpu", [(64, 48)])
+    assert "equalize: cv2, 1 threads, photograph" in [figure.name for figure in measured]
+    assert len(measured) == 2 * 4 * 2
+    assert isinstance(missing, Missing)
+    assert "pip install kornia-rs" in missing.reason
+
+
+def test_kornia_rs_is_asked_for_planes_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, tuple[int, ...]]] = []
+    imgproc = ModuleType("imgproc")
+    for name in ("equalize_hist", "clahe", "compute_histogram"):
+        setattr(imgproc, name, lambda pixels, *_, name=name: asked.append((name, pixels.shape)))
+    package = ModuleType("kornia_rs")
+    vars(package)["imgproc"] = imgproc
+    monkeypatch.setitem(sys.modules, "kornia_rs", package)
+    figures = [entry for entry in measure_peers("cpu", [(64, 48)]) if "kornia-rs" in entry.name]
+    assert len(figures) == 3 * 2
+    assert set(asked) == {(name, (48, 64, 1)) for name in ("equalize_hist", "clahe", "compute_histogram")}

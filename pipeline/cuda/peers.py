@@ -81,6 +81,16 @@ def _kornia(picture: Any) -> Call:
     return call
 
 
+def _kornia_rs(job: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
+    def open_peer(picture: Any) -> Call:
+        from kornia_rs import imgproc
+        from kornia_rs.image import Image
+
+        return lambda pixels: job(imgproc, Image.from_dlpack(pixels[:, :, None]))
+
+    return open_peer
+
+
 def _cvcuda(job: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
     def open_peer(picture: Any) -> Call:
         import cvcuda
@@ -171,8 +181,10 @@ PEERS = (
     Peer("CV-CUDA histogrameq", "equalize", _cvcuda(lambda cv, image: cv.histogrameq(image, cv.Type.U8))),
     Peer("torchvision equalize", "equalize", _torchvision),
     Peer("cuCIM equalize_hist", "equalize", _cucim),
+    Peer("kornia-rs equalize_hist", "equalize", _kornia_rs(lambda rs, image: rs.equalize_hist(image))),
     Peer("CV-CUDA clahe", "CLAHE", _cvcuda(lambda cv, image: cv.clahe(image, 2.0, (8, 8)))),
     Peer("Kornia equalize_clahe", "CLAHE", _kornia),
+    Peer("kornia-rs clahe", "CLAHE", _kornia_rs(lambda rs, image: rs.clahe(image, 2.0, (8, 8)))),
     Peer("CV-CUDA histogram", "histogram", _cvcuda(lambda cv, image: cv.histogram(image))),
     Peer("NPP HistogramEven", "histogram", _npp),
     Peer("CuPy bincount", "histogram", _cupy_bincount),

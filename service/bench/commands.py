@@ -93,7 +93,7 @@ def bench_kernels(device: Device = "cuda", size: Sizes = None, json: Json = None
 
 @app.command("peers")
 def bench_peers(device: Device = "auto", size: Sizes = None, json: Json = None, plot: Plot = None) -> None:
-    """The same jobs through OpenCV, CV-CUDA, NPP, CuPy, torchvision, Kornia and cuCIM, where present."""
+    """The same jobs through OpenCV, kornia-rs, CV-CUDA, NPP, CuPy, torchvision, Kornia and cuCIM."""
     chosen = choose_device(device).device
     sizes = [_size(text) for text in size] if size else PEER_SIZES
     _report("lumaflow bench peers", measure_peers(chosen, sizes), json, plot)

@@ -15,7 +15,15 @@ PACKAGES = (
     "simplejpeg",
     "cupy-cuda12x",
     "cupy-cuda13x",
+    "kornia-rs",
+    "cvcuda-cu12",
+    "cvcuda-cu13",
+    "cucim-cu12",
+    "cucim-cu13",
+    "kornia",
+    "torchvision",
 )
+"""Of lumaflow and of the peers that `bench peers` measures."""
 
 
 def describe_host() -> dict[str, str]:
