@@ -97,6 +97,24 @@ def test_a_plot_without_matplotlib_says_which_extra_brings_it(
         draw(Report("a title", {}, (Figure("a", "b", "s", 1.0),)), tmp_path / "plot.png")
 
 
+def test_a_plot_shows_every_subject(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with lumaflow[plot]")
+    figures = (
+        Figure.of("first job", "spread", "s", [1e-5, 2e-5, 4e-5], Limit("a copy", 1e-5)),
+        Missing("first job", "another", "it is not here"),
+        Figure("second job", "alone", "frames/s", 100.0),
+    )
+    draw(Report("a title", {}, figures), tmp_path / "plot.svg")
+    drawn = (tmp_path / "plot.svg").read_text()
+    assert all(subject in drawn for subject in ("a title", "first job", "second job"))
+
+
+def test_a_plot_of_nothing_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with lumaflow[plot]")
+    with pytest.raises(OptionError, match="nothing was measured"):
+        draw(Report("a title", {}, (Missing("a", "b", "not here"),)), tmp_path / "plot.png")
+
+
 @pytest.mark.parametrize(
     "arguments", [["kernels"], ["kernels", "--device", "cpu"], ["seeds"], ["peers", "--device", "cuda"]]
 )

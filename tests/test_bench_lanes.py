@@ -74,8 +74,23 @@ def test_the_slowest_and_the_least_served_lane_are_told() -> None:
     assert figures["the slowest lane's p99"].met is False
     assert figures["the least served lane"].median == pytest.approx(50)
     assert figures["the least served lane"].met is False
+    assert figures["starved lanes"].median == 1
+    assert figures["starved lanes"].met is False
     assert figures["host CPU"].median == pytest.approx(2.5)
     assert figures["host CPU"].met
+
+
+def test_unequal_lanes_are_told_kind_by_kind() -> None:
+    feeds = [
+        Feed(Slow(0), rate, kind, [0.001 * rate] * 10, due=10)  # type: ignore[arg-type]
+        for rate, kind in ((1.0, "small"), (4.0, "large"), (4.0, "large"))
+    ]
+    figures = {figure.name.strip(): figure for figure in lot_figures("lot", feeds, Cost(1.0, 1.0))}
+    assert figures["small"].median == pytest.approx(0.001)
+    assert figures["large, p99"].median == pytest.approx(0.004)
+    assert figures["starved lanes"].met
+    alike = [figure.name for figure in lot_figures("lot", feeds[1:], Cost(1.0, 1.0))]
+    assert not any("large" in name for name in alike)
 
 
 def test_the_lots_have_as_many_lanes_as_asked_for() -> None:

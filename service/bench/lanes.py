@@ -22,7 +22,7 @@ from service.bench.scene import Scene, frames
 
 LATENCY_GOAL_SECONDS = 5e-3
 CORES_GOAL = 4.0
-SERVED_GOAL = 0.99  # of the frames that are due in a lane
+SERVED_GOAL = 0.99  # of the frames that are due in a lane; one that is served less starves
 MOST_SLEEP_SECONDS = 1e-3
 FLAT_GOAL = 1.1
 LANES = (1, 4, 16, 64)
@@ -36,6 +36,9 @@ class Sources:
     geometry: Geometry
     rate: float
 
+    def __str__(self) -> str:
+        return f"{self.geometry} at {self.rate:g}/s"
+
 
 @dataclass
 class Feed:
@@ -43,6 +46,7 @@ class Feed:
 
     lane: Lane
     rate: float
+    kind: str = ""
     seconds: list[float] = field(default_factory=list)
     due: int = 0
     missed: int = 0
@@ -96,7 +100,7 @@ def _open(device: str, sources: Sources, stack: ExitStack) -> list[Feed]:
     for _ in range(sources.count):
         lane = stack.enter_context(open_lane(device, geometry, options))
         fill(lane, pictures)
-        feeds.append(Feed(lane, sources.rate))
+        feeds.append(Feed(lane, sources.rate, str(sources)))
     return feeds
 
 
@@ -138,7 +142,9 @@ def _submit(feed: Feed, flying: deque[tuple[Feed, float]]) -> None:
 
 
 def lot_figures(subject: str, feeds: Sequence[Feed], cost: Cost) -> Iterator[Figure]:
-    """Yield how long frames took over all lanes, how the least served one fared, and what the host spent."""
+    """Yield how long frames took, over all lanes and by their kind, how many lanes starved, how the least
+    served one fared, and what the host spent.
+    """
     seconds = [spent for feed in feeds for spent in feed.seconds]
     goal = Limit("the goal, 5 ms", LATENCY_GOAL_SECONDS, 1.0)
     yield Figure(subject, "frames", "frames/s", len(seconds) / cost.seconds)
@@ -146,10 +152,22 @@ def lot_figures(subject: str, feeds: Sequence[Feed], cost: Cost) -> Iterator[Fig
     yield Figure(subject, "submit to done, p99", "s", float(np.percentile(seconds, 99)), limit=goal)
     slowest = max(float(np.percentile(feed.seconds, 99)) for feed in feeds if feed.seconds)
     yield Figure(subject, "the slowest lane's p99", "s", slowest, limit=goal)
+    yield from _kind_figures(subject, feeds, goal)
+    starved = sum(feed.served < SERVED_GOAL for feed in feeds)
+    yield Figure(subject, "starved lanes", "lanes", starved, limit=Limit("all", len(feeds), 0.0))
     due = Limit("what is due", 100.0, SERVED_GOAL)
     yield Figure(subject, "the least served lane", "%", 100 * min(feed.served for feed in feeds), limit=due)
     cores = Limit("the goal, 4 cores", CORES_GOAL, 1.0)
     yield Figure(subject, "host CPU", "cores", cost.cpu_seconds / cost.seconds, limit=cores)
+
+
+def _kind_figures(subject: str, feeds: Sequence[Feed], goal: Limit) -> Iterator[Figure]:
+    kinds = dict.fromkeys(feed.kind for feed in feeds)
+    for kind in kinds if len(kinds) > 1 else ():
+        seconds = [spent for feed in feeds if feed.kind == kind for spent in feed.seconds]
+        if seconds:
+            yield Figure.of(subject, f"  {kind}", "s", seconds)
+            yield Figure(subject, f"  {kind}, p99", "s", float(np.percentile(seconds, 99)), limit=goal)
 
 
 def measure_flatness(device: str, geometry: Geometry, count: int) -> Iterator[Entry]:

@@ -16,13 +16,15 @@ WIDTH_INCHES = 9.0
 def draw(report: Report, path: Path) -> None:
     """Save a panel a subject, of the figures in the unit of its first one.
 
-    Raises OptionError without matplotlib.
+    Raises OptionError without matplotlib, or when nothing was measured.
     """
     try:
         from matplotlib.figure import Figure as Sheet
     except ImportError as error:
         raise OptionError("--plot needs matplotlib; install lumaflow[plot]") from error
     measured = [figure for figure in report.figures if isinstance(figure, Figure)]
+    if not measured:
+        raise OptionError("nothing was measured, so there is nothing to plot: see why in the table")
     panels = [_same_unit(list(figures)) for _, figures in groupby(measured, attrgetter("subject"))]
     heights = [len(figures) + 3 for figures in panels]
     sheet = Sheet(figsize=(WIDTH_INCHES, INCHES_A_BAR * sum(heights)), layout="constrained")
