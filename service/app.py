@@ -1,18 +1,15 @@
-"""The application: the routes over the house, the table of errors, and the server that runs it all."""
+"""The application: the routes over the house, the table of errors, and what runs it all."""
 
 import asyncio
 import json
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from types import FrameType
 
 import structlog
-import uvicorn
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
@@ -38,7 +35,6 @@ from service.api.access import Access
 from service.api.headers import SafeHeaders
 from service.api.house import House
 from service.api.limit import JsonLimit
-from service.api.origin import is_loopback
 from service.engine import Engine
 from service.ingest.address import Policy
 from service.ingest.cameras import Cameras
@@ -52,13 +48,12 @@ from service.log import configure
 from service.metrics import Metrics
 from service.options import Feature, SourceOptions
 from service.pictures import Pictures
+from service.server import Server, check_reach, listen
 from service.settings import Settings
 from service.slots import SlotMemory, SlotRing
 from service.sources import Sources
 from service.tracing import Tracing, open_tracing
 from service.trials import Trials
-
-GRACE_SECONDS = 5
 
 STATUS: dict[type[LumaflowError], int] = {
     errors.BadFrameError: 400,
@@ -105,63 +100,13 @@ def serve(settings: Settings, headless: bool = False) -> None:
         signal.signal(number, lambda *_: None)  # uvicorn raises it once more after a graceful end
     with listen(settings.host, settings.port) as listener:
         app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless)
-        server = Server(app, settings.slot_bytes)
+        server = Server(app, settings)
         host, port = listener.getsockname()[:2]
         print(f"lumaflow is at http://{f'[{host}]' if ':' in host else host}:{port}/", flush=True)
         server.run(sockets=[listener])
     failure = app.state.house.engine.failure
     if failure:
         raise failure
-
-
-def check_reach(settings: Settings) -> None:
-    """Raises AddressError unless only this machine can reach the service, or a token is needed to use it."""
-    if not (settings.tokens or is_loopback(settings.host)):
-        raise errors.AddressError(
-            f"{settings.host} can be reached from other machines and there is no token: set"
-            " LUMAFLOW_ADMIN_TOKEN (LUMAFLOW_READ_TOKEN, LUMAFLOW_INGEST_TOKEN for less) to what"
-            " `openssl rand -hex 24` prints, or listen on 127.0.0.1"
-        )
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises AddressError."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise errors.AddressError(
-            f"{host}:{port} cannot be listened on ({error.strerror}); give another --host or --port"
-        ) from error
-
-
-class Server(uvicorn.Server):
-    """Uvicorn that lets go of live viewers as soon as it is told to stop."""
-
-    def __init__(self, app: FastAPI, most_bytes: int) -> None:
-        self._state = app.state
-        super().__init__(
-            uvicorn.Config(
-                app,
-                loop="uvloop",
-                http="httptools",
-                ws_max_size=most_bytes,
-                ws_per_message_deflate=False,  # pictures are small already, and it takes long
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=GRACE_SECONDS,
-            )
-        )
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin a graceful shutdown."""
-        super().handle_exit(sig, frame)
-        self._state.house.sources.close()
-
-    def give_up(self) -> None:
-        """Stop because the service can never work."""
-        self.should_exit = True
 
 
 def read_config(file: Path | None) -> Loaded:

@@ -16,9 +16,10 @@ from websockets.exceptions import InvalidStatus
 
 from service.api.access import WEBSOCKET, Scope, needed
 from service.api.origin import Names
-from service.app import ROUTES, check_reach, create_app
+from service.app import ROUTES, create_app
 from service.cli import run
 from service.errors import AddressError, OtherSiteError
+from service.server import check_reach
 from service.settings import Settings
 
 TOKENS = {scope: f"{scope}-{'0123456789abcdef'}" for scope in Scope}

@@ -144,8 +144,8 @@ def test_memory_is_flat_over_many_frames(victim: RunningService) -> None:
 
 
 def test_an_address_in_use_is_said_in_one_line(victim: RunningService) -> None:
-    from service.app import listen
     from service.errors import AddressError
+    from service.server import listen
 
     port = victim.client.base_url.port
     assert port

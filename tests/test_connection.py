@@ -1,0 +1,133 @@
+"""Clients that trickle: each is let go in time, and nobody else notices them."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
+
+import pytest
+from conftest import RunningService
+from websockets.sync.client import connect
+
+from service.server import BODY_GRACE_SECONDS
+
+HEAD_SECONDS, BODY_SECONDS = 1.5, 1.0
+TRICKLERS = 60
+DRIP_SECONDS = 0.2
+PATIENCE_SECONDS = 15.0
+"""Far more than the deadlines, for a busy machine."""
+POST = "POST /v1/sources/gate/frames HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: image/jpeg\r\n"
+PUT = "PUT /v1/sources/gate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+BODY = "Content-Length: 100000\r\n\r\n"
+STARTS = {
+    "nothing": "",
+    "head": "GET /livez HTTP/1.1\r\nX-Long: ",
+    "frame": POST + BODY,
+    "json": PUT + BODY,
+    "refused": POST.replace("image/jpeg", "text/plain") + BODY,
+    "second": "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /livez HTTP/1.1\r\nX-Long: ",
+}
+"""What a client sends at once; then a byte now and then, but for the first."""
+
+
+@pytest.fixture(scope="module")
+def hasty(open_service: Callable[..., RunningService]) -> RunningService:
+    """A service with short deadlines."""
+    running = open_service(head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS)
+    running.wait_ready()
+    return running
+
+
+@contextmanager
+def connected(service: RunningService, start: str) -> Iterator[socket.socket]:
+    """A client that has sent the start of something."""
+    url = service.client.base_url
+    with socket.create_connection((url.host, url.port), timeout=PATIENCE_SECONDS) as peer:
+        peer.sendall(start.encode())
+        yield peer
+
+
+def seconds_until_closed(peer: socket.socket, drip: bool) -> float:
+    """How long the service keeps a client that goes on sending a byte now and then."""
+    began = time.monotonic()
+    peer.settimeout(DRIP_SECONDS)
+    while time.monotonic() - began < PATIENCE_SECONDS:
+        try:
+            if drip:
+                peer.sendall(b"x")
+            if not peer.recv(65536):
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_client_that_trickles_is_let_go(hasty: RunningService, start: str) -> None:
+    with connected(hasty, STARTS[start]) as peer:
+        took = seconds_until_closed(peer, drip=start != "nothing")
+    assert BODY_SECONDS / 2 < took < PATIENCE_SECONDS
+
+
+def test_a_head_without_an_end_is_cut(hasty: RunningService) -> None:
+    with connected(hasty, STARTS["head"]) as peer, pytest.raises(ConnectionError):
+        pour(peer, 100)
+
+
+def pour(peer: socket.socket, times: int) -> None:
+    """Send 64 KiB so many times."""
+    for _ in range(times):
+        peer.sendall(b"x" * 65536)
+        time.sleep(0.001)
+
+
+def test_who_is_quick_enough_is_served_again_and_again(hasty: RunningService) -> None:
+    url = hasty.client.base_url
+    began = time.monotonic()
+    client = HTTPConnection(url.host, url.port, timeout=PATIENCE_SECONDS)
+    while time.monotonic() - began < 2 * HEAD_SECONDS + BODY_SECONDS:  # on one connection
+        client.putrequest("GET", "/livez")
+        client.putheader("X-Slow", "x" * 5000)
+        client.endheaders()
+        assert client.getresponse().read()
+        first = client.sock
+        time.sleep(DRIP_SECONDS)
+        assert client.sock is first
+    client.close()
+
+
+def test_a_websocket_outlives_the_deadlines_of_requests(hasty: RunningService) -> None:
+    address = str(hasty.client.base_url).replace("http", "ws").rstrip("/")
+    query = "format=gray8&width=16&height=16"
+    with connect(f"{address}/v1/sources/lasting/frames?{query}", proxy=None) as frames:
+        for pause_seconds in (0.0, HEAD_SECONDS + BODY_SECONDS + BODY_GRACE_SECONDS + 1):
+            time.sleep(pause_seconds)
+            frames.send(bytes(256))
+            assert len(frames.recv(PATIENCE_SECONDS)) == 256
+
+
+def test_health_is_well_while_sixty_clients_trickle(hasty: RunningService) -> None:
+    kept: list[float] = []
+
+    def trickle(start: str) -> None:
+        with connected(hasty, start) as peer:
+            kept.append(seconds_until_closed(peer, drip=True))
+
+    starts = [STARTS[name] for name in ("head", "frame", "json")] * (TRICKLERS // 3)
+    with ExitStack() as stack:
+        threads = [threading.Thread(target=trickle, args=(start,)) for start in starts]
+        for thread in threads:
+            thread.start()
+            stack.callback(thread.join)
+        while any(thread.is_alive() for thread in threads):
+            began = time.monotonic()
+            assert hasty.client.get("/livez").status_code == 200
+            assert hasty.client.get("/readyz").status_code == 200
+            assert time.monotonic() - began < 2
+            time.sleep(0.05)
+    assert len(kept) == TRICKLERS
+    assert max(kept) < PATIENCE_SECONDS
