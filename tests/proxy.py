@@ -105,6 +105,30 @@ def main(port: int) -> None:
         print("dropped", flush=True)
 
 
+class Deaf:
+    """A server that answers the first request of every client, and then only listens."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self._open.append(client)
+                client.recv(PIECE)
+                client.sendall(self._answer)
+
+    def close(self) -> None:
+        """End it."""
+        for one in (self._listener, *self._open):
+            one.close()
+
+
 class Answering:
     """A server that gives every client the same answer to its first bytes, then hangs up."""
 

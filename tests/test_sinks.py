@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from cameras import Server, rtsp_server
 from films import content, dim_frame, make_film, psnr
-from proxy import Proxy
+from proxy import Deaf, Proxy
 
 from pipeline.frame import Frame
 from service.files.color import Color
@@ -37,6 +37,7 @@ from service.sinks.outlet import MOST_WAITING, Outlet
 from service.sinks.outputs import open_outputs
 from service.sinks.publisher import Publisher
 from service.sinks.recorder import Recorder
+from service.sinks.relay import AT_ONCE, relay
 from service.sinks.shelf import Shelf
 from service.sinks.show import Show
 from service.sinks.signal_lost import lost_since
@@ -449,8 +450,83 @@ def test_a_server_that_takes_connections_and_is_silent_holds_nothing_up() -> Non
     silent.close()
 
 
+def test_a_server_that_hangs_after_its_first_answer_holds_up_no_other_output(tmp_path: Path) -> None:
+    deaf = Deaf(b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nPublic: ANNOUNCE, SETUP, RECORD\r\n\r\n")
+    recorder = Outlet(
+        "record-2", Recorder(Record(path="r", keep_free_gb=0), tmp_path), False, False, lambda text: text
+    )
+    with feeding(f"rtsp://user:s3cret@127.0.0.1:{deaf.port}/gate") as outlet:
+        steps = [time.monotonic()]
+        while outlet.state != "waiting":
+            recorder.offer(show(len(steps)))
+            time.sleep(0.04)
+            steps.append(time.monotonic())
+        assert outlet.text == "the server does not answer as one that takes video"
+        assert outlet.written == 0
+    recorder.finish()
+    recorder.join(5)
+    deaf.close()
+    assert max(b - a for a, b in pairwise(steps)) < 1
+    assert recorder.dropped == 0
+
+
+def test_a_server_that_stops_reading_is_left(server: Server, rng: np.random.Generator) -> None:
+    proxy = Proxy(server.port)
+    noise = [Frame.from_numpy(rng.integers(0, 255, (480, 640, 3), np.uint8)) for _ in range(5)]
+    with feeding(server.url("gate", port=proxy.port), lambda n: show(n, frame=noise[n % 5])) as outlet:
+        wait_until(lambda: outlet.state == "working")
+        proxy.behaviour = "stall"
+        wait_until(lambda: outlet.state == "waiting", 30)
+        proxy.behaviour = "forward"
+        wait_until(lambda: outlet.state == "working", 30)
+    proxy.close()
+
+
+def test_a_relay_that_dies_is_replaced_and_its_command_shows_no_password(server: Server) -> None:
+    with feeding(server.url("gate", "user:s3cret@")) as outlet:
+        wait_until(lambda: outlet.state == "working")
+        (pid,) = relays()
+        assert b"s3cret" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: outlet.state == "waiting")
+        wait_until(lambda: outlet.state == "working")
+    assert relays() == []
+
+
+def test_a_relay_passes_pictures_and_sound_on_with_their_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = [160 * n * n for n in range(12)]
+    film = make_film(tmp_path / "a.nut", 12, audio="aac", pts=times, options={"bf": "0"})
+    target = tmp_path / "b.flv"
+    with av.open(film, container_options=AT_ONCE) as source, av.open(target, "w", format="flv") as out:
+        relay(source, out)
+    found, wanted = content(target), content(film)
+    shifts = {round(b - a, 2) for a, b in zip(found.times, wanted.times, strict=True)}
+    assert len(shifts) == 1
+    assert [data for _, data in found.copied[0]] == [data for _, data in wanted.copied[0]]
+    assert capsys.readouterr().out == "open \n"
+
+
+def relays() -> list[int]:
+    """Processes of publishers of this process."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and b"service.sinks.relay" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with rtsp_server(["/gate=publish"]) as server:
+        yield server
+
+
 @contextmanager
-def feeding(url: str) -> Iterator[Outlet]:
+def feeding(url: str, make: Callable[[int], Show] = show) -> Iterator[Outlet]:
     """An outlet that publishes and gets 25 pictures a second meanwhile."""
     publisher = Publisher(Publish(url=url))
     outlet = Outlet("publish-1", publisher, False, False, lambda text: text)
@@ -458,7 +534,7 @@ def feeding(url: str) -> Iterator[Outlet]:
 
     def feed() -> None:
         for n in count():
-            outlet.offer(show(n))
+            outlet.offer(make(n))
             if ended.wait(0.04):
                 return
 

@@ -108,9 +108,10 @@ class Outlet:
         """Write one item; after a failure wait a while, and drop what came meanwhile."""
         try:
             if isinstance(item, Show):
-                self.written += self._sink.write(item)
-                self._backoff.good()
-                self._tell("working", self._sink.note)
+                if self._sink.write(item):
+                    self.written += 1
+                    self._backoff.good()
+                    self._tell("working", self._sink.note)
             elif isinstance(item, Sound):
                 self._sink.hear(item)
             else:

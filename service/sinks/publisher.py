@@ -4,14 +4,16 @@ import av
 
 from service.ingest.config import Publish
 from service.ingest.errors import SinkError
-from service.ingest.opening import explain
+from service.sinks.line import Line
 from service.sinks.muxer import Muxer
 from service.sinks.reach import check_answers
+from service.sinks.relay import PIPE_FORMAT
 from service.sinks.show import Show
 from service.sinks.sound import Sound, SoundKind
 
 TIMEOUT = "3000000"
 """In microseconds, for one write to the connection."""
+INTERLEAVE = {"max_interleave_delta": "500000"}
 FORMATS = {"rtsp": "rtsp", "rtsps": "rtsp", "rtmp": "flv", "rtmps": "flv", "srt": "mpegts"}
 OPTIONS = {
     "rtsp": {"rtsp_transport": "tcp", "timeout": TIMEOUT},
@@ -21,46 +23,60 @@ OPTIONS = {
 
 
 class Publisher:
-    """Sends to one URL; connects with the first picture, and anew when the geometry changes."""
+    """Sends to one URL; connects with the first picture, and anew when the geometry changes.
+
+    Pictures are encoded here and sent by a process of its own, at the other end of a line.
+    """
 
     def __init__(self, how: Publish) -> None:
         self._how = how
         self._muxer = Muxer(how)
+        self._line: Line | None = None
 
     @property
     def note(self) -> str:
         """What is left out."""
-        return self._muxer.note
+        return self._line.note if self._line is not None else ""
 
     def begin(self, kind: SoundKind | None) -> None:
         """The sound from now on."""
         self._muxer.begin(kind)
 
     def write(self, show: Show) -> bool:
-        """Send one picture. Raises SinkError; then `close` it."""
-        if not self._muxer.takes(show):
+        """Send one picture; says whether the server takes them yet. Raises SinkError; then `close` it."""
+        if self._line is None or not self._muxer.takes(show):
             self.close()
-            self._open(show)
+            self._line = self._open(show)
         try:
             self._muxer.write(show)
-        except av.FFmpegError as error:
-            raise SinkError(f"the connection broke: {error.strerror}") from None
-        return True
+        except OSError:
+            raise self._line.failure() from None
+        return self._line.connected()
 
     def hear(self, sound: Sound) -> None:
-        """Send one packet of sound."""
-        self._muxer.hear(sound)
+        """Send one packet of sound. Raises SinkError."""
+        try:
+            self._muxer.hear(sound)
+        except OSError:
+            raise (self._line.failure() if self._line else SinkError("the connection broke")) from None
 
     def close(self) -> None:
         """Hang up."""
-        self._muxer.close()
-
-    def _open(self, show: Show) -> None:
-        scheme = self._how.url.partition("://")[0]
-        kind = FORMATS[scheme]
-        options = {"max_interleave_delta": "500000", **OPTIONS[kind]}
-        check_answers(self._how.url)
+        line, self._line = self._line, None
         try:
-            self._muxer.open(av.open(self._how.url, "w", format=kind, container_options=options), show)
-        except (av.FFmpegError, ValueError) as error:
-            raise SinkError(explain(error, scheme)[1]) from None
+            self._muxer.close()
+        finally:
+            if line is not None:
+                line.close()
+
+    def _open(self, show: Show) -> Line:
+        check_answers(self._how.url)
+        kind = FORMATS[self._how.url.partition("://")[0]]
+        line = Line(self._how.url, kind, INTERLEAVE | OPTIONS[kind])
+        options = {"flush_packets": "1", **INTERLEAVE}
+        try:
+            self._muxer.open(av.open(line, "w", format=PIPE_FORMAT, container_options=options), show)
+        except BaseException:
+            line.close()
+            raise
+        return line
