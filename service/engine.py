@@ -259,6 +259,7 @@ class Engine:
             "jpeg_quality",
             "max_lanes",
             "lane_idle_seconds",
+            "worker_bytes",
         )
         return json.dumps({key: getattr(self._settings, key) for key in keys})
 

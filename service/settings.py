@@ -65,6 +65,11 @@ class Settings(BaseSettings):
     max_viewers: int = Field(64, ge=1, description="live viewers at once")
     max_lanes: int = Field(64, ge=1, description="lanes the worker keeps open; the least recent gives way")
     lane_idle_seconds: float = Field(300.0, gt=0, description="a lane unused for so long is closed")
+    worker_bytes: int = Field(
+        16 << 30,
+        ge=1 << 30,
+        description="address space a worker on the CPU may take beyond its start; a lane of 4K takes 0.18 GB",
+    )
     jpeg_quality: int = Field(90, ge=1, le=100, description="quality of JPEG answers")
 
     start_seconds: float = Field(300.0, gt=0, description="time a worker may take to become ready")

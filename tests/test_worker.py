@@ -24,6 +24,7 @@ LIMITS = {
     "jpeg_quality": 90,
     "max_lanes": 2,
     "lane_idle_seconds": 300.0,
+    "worker_bytes": 16 << 30,
 }
 GRAY = (64, 48, "gray8")
 FRAME = bytes(range(64)) * 48

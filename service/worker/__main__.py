@@ -12,6 +12,7 @@ from pipeline.backend import choose_device, page_lock
 from pipeline.errors import DeviceError
 from service.doorbell import Hello, Reply, ring
 from service.slots import SlotMemory
+from service.worker.memory import limit_memory
 from service.worker.worker import Limits, Worker
 
 
@@ -31,6 +32,8 @@ def main(arguments: list[str]) -> None:
         ring(doorbell, Reply(0, type(error).__name__, str(error)))
         raise SystemExit(1) from error
     ring(doorbell, Hello(choice.device, choice.reason))
+    if choice.device == "cpu":
+        limit_memory(limits.worker_bytes)
     for slot in range(limits.slots):
         page_lock(choice.device, np.frombuffer(memory.pictures(slot), np.uint8))
     Worker(doorbell, memory, limits, choice.device).run()

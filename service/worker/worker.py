@@ -21,7 +21,7 @@ from pipeline.frame import Frame
 from pipeline.options import Orientation
 from service.codec import decode
 from service.doorbell import Job, Media, Op, Reply, geometry_of, messages, ring
-from service.errors import GeometryConflictError, UnsupportedMediaError
+from service.errors import GeometryConflictError, UnsupportedMediaError, WorkerUnavailableError
 from service.header import ImageHeader, read_header
 from service.slots import SlotMemory
 from service.worker.lanes import Lanes
@@ -43,6 +43,7 @@ class Limits:
     jpeg_quality: int
     max_lanes: int
     lane_idle_seconds: float
+    worker_bytes: int
 
 
 class Worker:
@@ -159,8 +160,9 @@ class Worker:
         """Answer a task with the error it raises; a lost device ends the process."""
         try:
             yield
-        except Exception as error:
+        except Exception as came:
             task.refused = True
+            error = no_room(came) if isinstance(came, MemoryError) else came
             known = isinstance(error, LumaflowError)
             text = str(error) if known else f"{type(error).__name__}: {error}"
             self._reply(Reply(task.job.id, type(error).__name__ if known else "LumaflowError", text))
@@ -169,3 +171,11 @@ class Worker:
 
     def _reply(self, reply: Reply) -> None:
         ring(self._doorbell, reply)
+
+
+def no_room(error: MemoryError) -> WorkerUnavailableError:
+    """What a task is answered that needs more memory than the worker may take."""
+    return WorkerUnavailableError(
+        f"the worker may take no more memory ({error}): let idle sources be forgotten, or give it more by"
+        " LUMAFLOW_WORKER_BYTES"
+    )
