@@ -43,6 +43,8 @@ RESTARTS = ("start", "stuck", "signal", "exit")
 """Why a worker is started anew: never became ready, was killed as stuck, died by a signal, or exited."""
 MAX_SOURCE_LABELS = 256
 OTHER = "other"
+LATE = "late"
+"""Why a live camera drops a frame for a newer one: that is its delivery and no loss."""
 
 
 class Metrics:
@@ -52,6 +54,7 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry
         self._sources: set[str] = set()
+        self._free: dict[tuple[str, str], int | None] = {}
 
         def histogram(name: str, text: str, labels: list[str], buckets: tuple[float, ...]) -> Histogram:
             return Histogram(f"lumaflow_{name}", text, labels, registry=registry, buckets=buckets)
@@ -72,7 +75,7 @@ class Metrics:
             "frame_age_seconds", "Age of a frame when its answer is ready.", ["source"], AGE_BUCKETS
         )
         self.frames = counter(
-            "frames_total", "Frames that came, by what became of them.", ["source", "outcome"]
+            "frames_total", "Frames by what became of them, but for late ones.", ["source", "outcome"]
         )
         self.dropped = counter(
             "dropped_total", "Frames that were not enhanced, by reason.", ["source", "reason"]
@@ -82,7 +85,7 @@ class Metrics:
         self.queue_depth = gauge("queue_depth", "Frames of a source inside the service.", ["source"])
         self.slots_in_use = gauge("slots_in_use", "Slots handed out.", ["device"])
         self.slots = gauge("slots", "Slots there are; frames leave two of them to views.", ["device"])
-        self.disk_free = gauge("disk_free_bytes", "Free space of the working directory.", [])
+        self.disk_free = gauge("disk_free_bytes", "Free space of the fullest disk in use.", [])
         self.device_memory = gauge(
             "device_memory_bytes", "What lanes hold on a GPU; on the CPU what the worker holds.", ["device"]
         )
@@ -94,6 +97,9 @@ class Metrics:
             ["source", "code"],
         )
         self.output_up = gauge("output_up", "1 while an output of a camera works.", ["source", "output"])
+        self.output_dropped = counter(
+            "output_dropped_total", "Enhanced frames that an output of a camera left out.", ["source"]
+        )
         self.config_reloads = counter(
             "config_reloads_total", "Readings of a changed configuration, by outcome.", ["outcome"]
         )
@@ -109,10 +115,11 @@ class Metrics:
             self._sources.add(name)
         return name
 
-    def enhanced(self, source: str, reply: Reply, age_seconds: float) -> None:
-        """Count one frame that was enhanced."""
+    def enhanced(self, source: str, reply: Reply, age_seconds: float, corrupt: bool = False) -> None:
+        """Count one frame that was enhanced; a corrupt one is counted as such by its camera."""
         label = self.source(source)
-        self.frames.labels(label, "ok").inc()
+        if not corrupt:
+            self.frames.labels(label, "ok").inc()
         self.luts.labels(label, reply.lut).inc()
         self.frame_age.labels(label).observe(age_seconds)
         self.frame_seconds.labels(reply.device).observe(reply.frame_seconds)
@@ -131,7 +138,8 @@ class Metrics:
 
     def observe(self, device: str, slots_in_use: int, slots: int) -> None:
         """Bring the states of the ring and of the disk up to date; no device yet means no worker yet."""
-        self.disk_free.set(shutil.disk_usage(".").free)
+        recorded = [free for free in self._free.values() if free is not None]
+        self.disk_free.set(min([shutil.disk_usage(".").free, *recorded]))
         if device:
             self.slots_in_use.labels(device).set(slots_in_use)
             self.slots.labels(device).set(slots)
@@ -143,15 +151,24 @@ class Metrics:
         for reason, count in now.dropped.items():
             more = count - before.dropped.get(reason, 0)
             self.dropped.labels(label, reason).inc(more)
-            if reason != "output":  # those were enhanced
+            if reason != LATE:
                 self.frames.labels(label, "dropped").inc(more)
+        self.output_dropped.labels(label).inc(_dropped(now) - _dropped(before))
         for cause, count in now.reconnects.items():
             self.reconnects.labels(label, cause).inc(count - before.reconnects.get(cause, 0))
         for output in now.outputs:
             self.output_up.labels(label, output["name"]).set(output["state"] == "working")
+            self._free[label, output["name"]] = output.get("free_bytes")
+
+    def forget_outputs(self, source: str) -> None:
+        """Take the outputs of a camera that is no more, or stands still, out of the exposition."""
+        for label, output in [key for key in self._free if key[0] == source]:
+            self.output_up.remove(label, output)
+            del self._free[label, output]
 
     def forget(self, source: str) -> None:
         """Take the states of a source that is no more out of the exposition; its counts stay."""
+        self.forget_outputs(source)
         if source in self._sources:
             for gauge in (self.source_up, self.queue_depth):
                 gauge.remove(source)
@@ -166,3 +183,7 @@ class Metrics:
     def exposition(self) -> bytes:
         """All of it in the text format that Prometheus reads."""
         return generate_latest(self.registry)
+
+
+def _dropped(report: Report) -> int:
+    return sum(int(output["dropped"]) for output in report.outputs)

@@ -221,7 +221,7 @@ class Sources:
         reply = await answer
         source.announce(reply)
         age_seconds = time.monotonic() - upload.arrived
-        self._metrics.enhanced(source.id, reply, age_seconds)
+        self._metrics.enhanced(source.id, reply, age_seconds, upload.corrupt)
         if self._tracing:
             self._tracing.enhanced(source.id, reply, age_seconds, upload.traceparent)
         if not source.closed:

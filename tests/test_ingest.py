@@ -222,6 +222,7 @@ def test_a_camera_is_paused_resumed_and_restarted(service: RunningService) -> No
     frames = source(service, "gate")["frames"]
     time.sleep(0.5)
     assert source(service, "gate")["frames"] == frames
+    assert 'lumaflow_output_up{output="record-1",source="gate"}' not in client.get("/metrics").text
     client.post("/v1/sources/gate/resume").raise_for_status()
     wait_until(lambda: source(service, "gate")["frames"] > frames)
     client.post("/v1/sources/gate/restart").raise_for_status()

@@ -94,6 +94,51 @@ def test_the_states_of_a_deleted_source_go_and_its_counts_stay(metrics: Metrics)
     assert 'lumaflow_frames_total{outcome="ok",source="gate"} 1.0' in text
 
 
+def reported(metrics: Metrics, **report: object) -> str:
+    """The exposition after a camera's process said this for the first time."""
+    metrics.camera("gate", Report("connecting"), Report("live", **report))  # type: ignore[arg-type]
+    return metrics.exposition().decode()
+
+
+def test_a_late_frame_is_dropped_but_not_lost(metrics: Metrics) -> None:
+    text = reported(metrics, dropped={"late": 7, "no_key_frame": 2})
+    assert 'lumaflow_dropped_total{reason="late",source="gate"} 7.0' in text
+    assert 'lumaflow_frames_total{outcome="dropped",source="gate"} 2.0' in text
+
+
+def test_a_corrupt_frame_that_is_enhanced_counts_once(metrics: Metrics) -> None:
+    metrics.enhanced("gate", REPLY, 0.05, corrupt=True)
+    text = reported(metrics, corrupt=1)
+    assert 'lumaflow_frames_total{outcome="corrupt",source="gate"} 1.0' in text
+    assert 'outcome="ok"' not in text
+
+
+def test_what_outputs_leave_out_was_enhanced_and_counts_apart(metrics: Metrics) -> None:
+    metrics.enhanced("gate", REPLY, 0.05)
+    outputs = [{"name": f"record-{n}", "state": "working", "dropped": n} for n in (1, 2)]
+    text = reported(metrics, outputs=outputs)
+    assert 'lumaflow_output_dropped_total{source="gate"} 3.0' in text
+    assert 'lumaflow_frames_total{outcome="ok",source="gate"} 1.0' in text
+    assert "lumaflow_dropped_total{" not in text
+
+
+def test_the_outputs_of_a_removed_camera_go(metrics: Metrics) -> None:
+    outputs = [{"name": "record-1", "state": "working", "dropped": 0, "free_bytes": 1}]
+    assert "lumaflow_output_up{" in reported(metrics, outputs=outputs)
+    metrics.forget("gate")
+    metrics.observe("cpu", 0, 8)
+    text = metrics.exposition().decode()
+    assert "lumaflow_output_up{" not in text
+    assert "lumaflow_disk_free_bytes 1.0" not in text
+
+
+def test_the_fullest_disk_that_is_recorded_to_counts(metrics: Metrics) -> None:
+    outputs = [{"name": f"record-{n}", "state": "working", "dropped": 0, "free_bytes": n} for n in (7, 5)]
+    reported(metrics, outputs=[*outputs, {"name": "publish-3", "state": "working", "dropped": 0}])
+    metrics.observe("cpu", 0, 8)
+    assert "lumaflow_disk_free_bytes 5.0" in metrics.exposition().decode()
+
+
 def test_no_created_series_double_the_exposition(metrics: Metrics) -> None:
     metrics.enhanced("gate", REPLY, 0.05)
     assert "_created" not in metrics.exposition().decode()
@@ -129,9 +174,12 @@ def test_before_a_worker_there_is_no_device_to_tell_of(metrics: Metrics) -> None
 STAGES = dict.fromkeys((str(stage) for stage in Stage), 1e-3)
 EVERYTHING = Report(
     "failed",
-    dropped=dict.fromkeys(("late", "no_key_frame", "output"), 1),
+    dropped=dict.fromkeys(("late", "no_key_frame"), 1),
     reconnects=dict.fromkeys(Cause, 1),
-    outputs=[{"name": name, "state": "working"} for name in ("record", "publish", "snapshot", "descriptors")],
+    outputs=[
+        {"name": name, "state": "working", "dropped": 1, "free_bytes": 9e12}
+        for name in ("record", "publish", "snapshot", "descriptors")
+    ],
 )
 
 

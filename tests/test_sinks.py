@@ -224,6 +224,18 @@ def test_the_oldest_go_while_too_little_is_free(tmp_path: Path, monkeypatch: pyt
         shelf.new(WALL, ".mp4")
 
 
+def test_a_folder_is_listed_now_and_then_however_often_a_file_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf, listed = Shelf(Kept(path="r", keep_days=1, keep_free_gb=0), tmp_path), []
+    monkeypatch.setattr(Shelf, "_files", lambda _: listed.append(1) or iter(()))
+    for n in range(250):
+        shelf.new(WALL + n / 25, ".npz")
+    assert len(listed) == 1
+    shelf.new(WALL + 10, ".npz")
+    assert len(listed) == 2
+
+
 def test_a_snapshot_appears_at_each_interval_and_only_when_complete(tmp_path: Path) -> None:
     sink = Snapshots(Snapshot(path="s", every_seconds=1, keep_free_gb=0), tmp_path)
     assert sum(sink.write(show(n)) for n in range(51)) == 3
@@ -277,6 +289,7 @@ class FailingSink:
     """Fails for the first so many pictures; slow when told."""
 
     note = ""
+    free_bytes = None
 
     def __init__(self, failures: int = 0, seconds: float = 0.0) -> None:
         self.failures, self.seconds = failures, seconds

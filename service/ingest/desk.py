@@ -127,7 +127,7 @@ class Desk:
             status.epoch,
             status.corrupt,
             status.restamped,
-            {"late": self._mailbox.replaced, "no_key_frame": status.no_key, "output": self._outputs.dropped},
+            {"late": self._mailbox.replaced, "no_key_frame": status.no_key},
             dict(status.reconnects),
             self._outputs.states(),
         )

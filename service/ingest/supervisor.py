@@ -90,6 +90,7 @@ class Supervisor:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         self.standing.state, self.standing.cause, self.standing.text = state, "", ""
+        self._parts.metrics.forget_outputs(self._name)
 
     async def _supervise(self) -> None:
         failures = 0

@@ -15,8 +15,6 @@ from service.sinks.show import Show
 from service.sinks.sound import Sound, SoundKind
 
 FILE_SECONDS = 3600
-ROOM_FRAMES = 100
-"""How often to look for room on the disk."""
 
 
 class DescriptorFiles:
@@ -33,6 +31,11 @@ class DescriptorFiles:
     def note(self) -> str:
         """Nothing is left out."""
         return ""
+
+    @property
+    def free_bytes(self) -> int | None:
+        """What is free on its disk."""
+        return self._shelf.free_bytes
 
     def begin(self, kind: SoundKind | None) -> None:
         """Sound has no descriptors."""

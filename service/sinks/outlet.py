@@ -27,11 +27,13 @@ class Sink(Protocol):
     """What an outlet writes to.
 
     `begin` gives the kind of sound, `write` says whether it wrote anything; after an error comes `close`.
-    `note` says what it leaves out.
+    `note` says what it leaves out, `free_bytes` how much room its disk has.
     """
 
     @property
     def note(self) -> str: ...
+    @property
+    def free_bytes(self) -> int | None: ...
     def begin(self, kind: SoundKind | None) -> None: ...
     def write(self, show: Show) -> bool: ...
     def hear(self, sound: Sound) -> None: ...
@@ -88,6 +90,7 @@ class Outlet:
             "why": self.text,
             "written": self.written,
             "dropped": self.dropped,
+            "free_bytes": self._sink.free_bytes,
         }
 
     def _count(self, kind: type) -> int:

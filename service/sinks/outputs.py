@@ -33,11 +33,6 @@ class Outputs:
     def __bool__(self) -> bool:
         return bool(self._outlets)
 
-    @property
-    def dropped(self) -> int:
-        """Pictures that outputs were too slow for, or failed to take."""
-        return sum(outlet.dropped for outlet in self._outlets)
-
     def begin(self, feed: Feed) -> None:
         """A connection is made: its sound is of this kind from now on."""
         if self._outlets:

@@ -38,6 +38,10 @@ class Publisher:
         """What is left out."""
         return self._line.note if self._line is not None else ""
 
+    @property
+    def free_bytes(self) -> None:
+        """It writes to no disk."""
+
     def begin(self, kind: SoundKind | None) -> None:
         """The sound from now on."""
         self._muxer.begin(kind)

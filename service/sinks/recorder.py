@@ -36,6 +36,11 @@ class Recorder:
         """What is left out."""
         return self._muxer.note
 
+    @property
+    def free_bytes(self) -> int | None:
+        """What is free on its disk."""
+        return self._shelf.free_bytes
+
     def begin(self, kind: SoundKind | None) -> None:
         """The sound from now on."""
         self._muxer.begin(kind)

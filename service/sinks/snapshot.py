@@ -25,6 +25,11 @@ class Snapshots:
         """Nothing is left out."""
         return ""
 
+    @property
+    def free_bytes(self) -> int | None:
+        """What is free on its disk."""
+        return self._shelf.free_bytes
+
     def begin(self, kind: SoundKind | None) -> None:
         """Sound is not for pictures."""
 
