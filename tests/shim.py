@@ -100,7 +100,8 @@ def build(folder: Path, source: Source, *, sanitize: bool = False) -> Path:
     if not library.exists():
         named = [f'-DKERNEL_FILE="{source.kernel}.cu"', f"-DKERNEL={source.kernel}", *source.defines]
         header = ["-include", str(_header(tuple(flags)))]
-        _compile([*flags, "-shared", *named, *header, f"-I{FOLDER}", str(HERE / "entry.cpp")], library)
+        folders = [f"-I{FOLDER}", f"-I{HERE}"]
+        _compile([*flags, "-shared", *named, *header, *folders, str(HERE / "entry.cpp")], library)
     return library
 
 
@@ -142,6 +143,7 @@ def run_step(
     found = {name: np.full(spec[0], 77, spec[1]) for name, spec in result_arrays(geometry, options).items()}
     if enhanced is None:
         enhanced = np.full(scope.output.shape, 77, scope.output.dtype)
+    found["enhanced"] = enhanced
     if options.equalization.mode is Mode.IDENTITY:
         for name, lut in first_luts(geometry, options).items():
             found[name][...] = lut
@@ -149,19 +151,19 @@ def run_step(
 
     tone = open_tone(scope, kernels, tables, scratch)
     tone.count(None, raw, found, None)
-    tone.apply(None, raw, found, enhanced)
+    tone.apply(None, raw, found, found)
     for plan, samples in zip(turn.plan_gains(scope), (enhanced, *chroma), strict=True):
         if plan is not None:
             turn.launch_gain(None, kernels, plan, samples, tables["chroma"])
     hog, lbp = plan_features(scope)
     if hog is not None:
-        launch_hog(None, kernels, hog, tone.luma(enhanced), tables, found["hog"])
+        launch_hog(None, kernels, hog, tone.luma(found), tables, found["hog"])
     if lbp is not None:
         labels = found.get("lbp_labels", NULL)
-        launch_lbp(None, kernels, lbp, tone.luma(enhanced), tables, found["lbp"], labels)
+        launch_lbp(None, kernels, lbp, tone.luma(found), tables, found["lbp"], labels)
     for name in ("totals", "counters", "found"):
         assert not scratch.get(name, np.zeros(1)).any(), f"the histogram left its {name} for the next frame"
-    return found | {"enhanced": enhanced, "chroma": tuple(chroma)}
+    return found | {"chroma": tuple(chroma)}
 
 
 def turned_planes(kernels: Mapping[str, Kernel], scope: Scope, frame: Frame) -> list[NDArray[Any]]:

@@ -1,27 +1,43 @@
 """The seeds' kernels against the oracles of the production ones, on the CPU and compiled for every GPU."""
 
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import cupy
 import numpy as np
 import oracle
 import pytest
 from cupy.cuda import nvrtc
+from pictures import picture
 from shim import ShimKernel, build
 
+from pipeline import functions
 from pipeline.cuda import seeds
 from pipeline.cuda.seeds import launch, source
 from pipeline.errors import DeviceError
 from pipeline.options import LbpMapping
-from pipeline.tables import hog_gamma, lbp_labels
-from service.bench.seeds import ladder_figures, measure_seeds
+from pipeline.tables import hog_gamma, hog_weights, lbp_labels
+from service.bench.figure import Figure, Missing
+from service.bench.people import people_weights, window_scores
+from service.bench.seeds import measure_seeds
+from service.bench.seeds.equalization import flight_figures, stage_figures
+from service.bench.seeds.features import error_figures, ladder_figures, variant_figures
 
 VARIANTS = [
-    *(source("seed_histogram", WHERE=where, WIDE=wide) for where, wide in product(range(3), range(2))),
+    *(
+        source("seed_histogram", WHERE=where, WIDE=wide, PARTS=parts)
+        for where, wide, parts in product(range(3), range(2), range(2))
+        if where or not parts
+    ),
+    source("seed_merge"),
+    source("seed_equalize"),
     *(source("seed_lut", WIDE=wide) for wide in range(2)),
     *(source("seed_transpose", WAY=way) for way in range(3)),
-    *(source(name, WHERE=where) for name, where in product(("seed_lbp", "seed_hog"), range(2))),
+    *(source("seed_lbp", WHERE=where) for where in range(2)),
+    *(source("seed_gradient", READ=read, HALF=half) for read, half in product(range(3), range(2))),
+    *(source("seed_hog", SUM=sums, HALF=half) for sums, half in product(range(2), range(2))),
 ]
 
 
@@ -49,8 +65,26 @@ def aligned(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize(("where", "wide"), [*product(range(3), range(2))])
 def test_every_way_to_count_gives_the_histogram(kernel, rng, where, wide):
     pixels, bins = aligned(rng.integers(0, 256, (37, 61), np.uint8)), np.zeros(256, np.uint32)
-    launch.count(None, kernel("seed_histogram", WHERE=where, WIDE=wide), pixels, bins, 3, 64)
+    counting = kernel("seed_histogram", WHERE=where, WIDE=wide, PARTS=0)
+    launch.count(None, counting, pixels, bins, 3, 64)
     assert np.array_equal(bins, oracle.histogram(pixels))
+
+
+@pytest.mark.parametrize(("where", "wide"), [*product((1, 2), range(2))])
+def test_the_histograms_of_blocks_merge_to_that_of_the_frame(kernel, rng, where, wide):
+    pixels, parts = aligned(rng.integers(0, 256, (37, 61), np.uint8)), np.full((5, 256), 77, np.uint32)
+    bins = np.full(256, 77, np.uint32)
+    counting = kernel("seed_histogram", WHERE=where, WIDE=wide, PARTS=1)
+    launch.count(None, counting, pixels, parts, 5, 64)
+    launch.merge(None, kernel("seed_merge"), parts, bins)
+    assert np.array_equal(bins, oracle.histogram(pixels))
+
+
+@pytest.mark.parametrize("levels", [(0, 256), (100, 101), (7, 9), (200, 256)])
+def test_the_lut_of_bins_is_that_of_equalisation(kernel, rng, levels):
+    pixels, lut = rng.integers(*levels, (37, 61), np.uint8), np.full(256, 77, np.uint8)
+    launch.equalize(None, kernel("seed_equalize"), oracle.histogram(pixels).astype(np.uint32), lut)
+    assert np.array_equal(lut, functions.build_lut(oracle.histogram(pixels).astype(np.uint32)))
 
 
 @pytest.mark.parametrize("wide", range(2))
@@ -79,19 +113,59 @@ def test_every_way_to_describe_by_lbp_gives_the_cells(kernel, rng, where):
     assert np.array_equal(cells, oracle.lbp_cells(oracle.lbp_labels(luma, False, "uniform"), 59))
 
 
-@pytest.mark.parametrize("where", range(2))
-def test_every_way_to_describe_by_hog_gives_the_cells(kernel, rng, where):
-    luma = rng.integers(0, 256, (37, 61), np.uint8)
-    cells = np.zeros((4, 7, 9), np.float32)
-    launch.describe_hog(None, kernel("seed_hog", WHERE=where), luma, hog_gamma(), cells)
-    np.testing.assert_allclose(cells, oracle.hog_cells(luma), atol=1e-4, rtol=1e-5)
+@pytest.mark.parametrize(("read", "half"), [*product(range(3), range(2))])
+@pytest.mark.parametrize("shape", [(2, 2), (37, 61), (16, 64)])
+def test_every_way_to_take_gradients_gives_the_differences_of_neighbours(kernel, rng, read, half, shape):
+    luma = rng.integers(0, 256, shape, np.uint8)
+    gradients = np.full((*shape, 2), 77, (np.float32, np.float16)[half])
+    texture = np.array([luma.ctypes.data, luma.strides[0]], np.uint64)
+    given = texture if read == 1 else luma
+    launch.take_gradients(None, kernel("seed_gradient", READ=read, HALF=half), given, hog_gamma(), gradients)
+    roots = np.pad(hog_gamma()[luma], 1, mode="reflect")
+    across, down = roots[1:-1, 2:] - roots[1:-1, :-2], roots[2:, 1:-1] - roots[:-2, 1:-1]
+    assert np.array_equal(gradients, np.stack([across, down], axis=-1).astype(gradients.dtype))
+
+
+@pytest.mark.parametrize(
+    ("sums", "half", "tolerance"), [(0, 0, 2e-6), (1, 0, 2e-6), (0, 1, 5e-4), (1, 1, 5e-4)]
+)
+def test_every_way_to_describe_by_hog_gives_the_descriptors(kernel, rng, sums, half, tolerance):
+    luma = picture(rng, (53, 77), 3)
+    kind = (np.float32, np.float16)[half]
+    gradients, wanted = np.zeros((*luma.shape, 2), kind), functions.hog(luma)
+    hog, scratch = np.full(wanted.shape, 77, kind), np.zeros(wanted.shape, np.float32)
+    launch.take_gradients(None, kernel("seed_gradient", READ=2, HALF=half), luma, hog_gamma(), gradients)
+    describing = kernel("seed_hog", SUM=sums, HALF=half)
+    launch.describe_hog(None, describing, gradients, hog_weights(), scratch, hog)
+    np.testing.assert_allclose(hog.astype(np.float32), wanted, rtol=0, atol=tolerance)
+    assert not scratch.any()
+
+
+def test_no_gradient_is_too_large_for_half_precision(kernel):
+    luma = np.kron(np.indices((24, 24)).sum(axis=0) % 2, np.ones((2, 2))).astype(np.uint8) * 255
+    gradients = np.zeros((*luma.shape, 2), np.float16)
+    launch.take_gradients(None, kernel("seed_gradient", READ=0, HALF=1), luma, hog_gamma(), gradients)
+    wanted = functions.hog(luma)
+    hog = np.zeros(wanted.shape, np.float16)
+    scratch = np.zeros(wanted.shape, np.float32)
+    launch.describe_hog(None, kernel("seed_hog", SUM=1, HALF=1), gradients, hog_weights(), scratch, hog)
+    assert np.isfinite(hog).all()
+    np.testing.assert_allclose(hog.astype(np.float32), wanted, rtol=0, atol=5e-4)
+
+
+def cuda_headers() -> Path:
+    """Where CUDA's own headers lie, which CuPy finds by itself."""
+    packages = find_spec("nvidia")
+    roots = [Path(root) for root in packages.submodule_search_locations or ()] if packages else []
+    found = [header.parent for root in roots for header in root.glob("*/include/cuda_fp16.h")]
+    return found[0] if found else Path(cupy.cuda.get_cuda_path() or "/usr/local/cuda") / "include"
 
 
 @pytest.mark.parametrize("architecture", [75, 90, 120])
 def test_every_variant_compiles_without_a_warning(architecture):
     for variant in VARIANTS:
         program = nvrtc.createProgram(variant.text, f"{variant.kernel}.cu", (), ())
-        nvrtc.compileProgram(program, (*variant.flags, f"-arch=sm_{architecture}"))
+        nvrtc.compileProgram(program, (*variant.flags, f"-arch=sm_{architecture}", f"-I{cuda_headers()}"))
         assert not nvrtc.getProgramLog(program).strip("\0\n "), variant
         nvrtc.destroyProgram(program)
 
@@ -105,4 +179,48 @@ def test_the_ladder_is_held_against_its_first_rung() -> None:
 
 def test_seeds_ask_for_a_gpu() -> None:
     with pytest.raises(DeviceError, match="cpu was asked for"):
-        list(measure_seeds("cpu"))
+        list(measure_seeds("cpu", []))
+
+
+def test_variants_are_held_against_the_first_and_stages_against_all() -> None:
+    first, second = variant_figures("reads", {"global": [4e-6] * 3, "texture": [1e-6] * 3})
+    assert first.ratio is None
+    assert second.ratio == pytest.approx(0.25)
+    count, apply, whole = stage_figures("stages", {"count": [3e-6], "apply": [1e-6]})
+    assert (count.ratio, apply.ratio) == (pytest.approx(0.75), pytest.approx(0.25))
+    assert whole.median == pytest.approx(4e-6)
+
+
+def test_frames_in_flight_are_held_against_one_at_a_time() -> None:
+    ratios = [figure.ratio for figure in flight_figures({1: 2e-3, 2: 1e-3})]
+    assert ratios == [pytest.approx(1), pytest.approx(2)]
+
+
+def test_the_score_of_a_window_is_that_of_opencvs_detector(rng) -> None:
+    luma, weights = picture(rng, (160, 96), 3), people_weights()
+    hog = functions.hog(luma)
+    scores = window_scores(hog, weights)
+    assert scores.shape == (5, 5)
+    for y, x in ((0, 0), (4, 1)):
+        window = hog[y : y + 15, x : x + 7].transpose(1, 0, 2).ravel()
+        assert scores[y, x] == pytest.approx(window @ weights[:-1] + weights[-1], abs=1e-4)
+
+
+def test_what_half_precision_costs_is_told_with_the_decisions_it_turns(rng) -> None:
+    wanted = functions.hog(picture(rng, (160, 96), 3))
+    same = {entry.name: entry for entry in error_figures("seed", "fp32", wanted, wanted)}
+    apart = {entry.name: entry for entry in error_figures("seed", "fp16", wanted[::-1], wanted)}
+    assert isinstance(error := same["HOG error"], Figure)
+    assert error.median == 0
+    assert isinstance(alike := same["people detector: windows decided alike"], Figure)
+    assert alike.median == 100
+    assert isinstance(worse := apart["HOG error"], Figure)
+    assert worse.met is False
+
+
+def test_without_a_people_detector_its_figures_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("cv2.HOGDescriptor_getDefaultPeopleDetector")
+    hog = np.zeros((20, 20, 36), np.float32)
+    _, missing = error_figures("seed", "fp16", hog, hog)
+    assert isinstance(missing, Missing)
+    assert "has no people detector" in missing.reason

@@ -24,6 +24,7 @@ from service.bench.report import Report
 from service.bench.scene import Pixels, Scene, frame_of, picture, read_picture
 from service.bench.scene import frames as made_frames
 from service.bench.seeds import measure_seeds
+from service.bench.seeds.timing import FULL_HD
 from service.bench.service import QUALITY, measure_service
 from service.bench.tune import kept_at, tune
 
@@ -100,9 +101,12 @@ def bench_peers(device: Device = "auto", size: Sizes = None, json: Json = None, 
 
 
 @app.command("seeds")
-def bench_seeds(device: Device = "cuda", json: Json = None, plot: Plot = None) -> None:
+def bench_seeds(
+    device: Device = "cuda", image: Photograph = None, json: Json = None, plot: Plot = None
+) -> None:
     """The seeds' experiments: histogram, HOG and LBP, equalisation by launch shape, transposition."""
-    _report("lumaflow bench seeds", measure_seeds(choose_device(device).device), json, plot)
+    shown = _pictures(Scene.PHOTOGRAPH, image, FULL_HD) * PICTURES
+    _report("lumaflow bench seeds", measure_seeds(choose_device(device).device, shown[:PICTURES]), json, plot)
 
 
 @app.command("tune")

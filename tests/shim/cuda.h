@@ -282,9 +282,19 @@ template <class T> T __shfl_sync(unsigned, T value, int source, int line = __bui
 
 inline unsigned atomicAdd(unsigned *at, unsigned value) { return std::exchange(*at, *at + value); }
 inline float atomicAdd(float *at, float value) { return std::exchange(*at, *at + value); }
+template <class T> T atomicExch(T *at, T value) { return std::exchange(*at, value); }
 inline unsigned atomicInc(unsigned *at, unsigned top) { return std::exchange(*at, *at >= top ? 0 : *at + 1); }
 inline unsigned atomicMax(unsigned *at, unsigned value) { return std::exchange(*at, std::max(*at, value)); }
 template <class T> T __ldcg(const T *at) { return *at; }
+
+// A texture of bytes is the address of the two words {address of the pixels, pitch in bytes}.
+using cudaTextureObject_t = unsigned long long;
+template <class T> T tex2D(cudaTextureObject_t texture, float x, float y) {
+    const auto *const words = reinterpret_cast<const unsigned long long *>(texture);
+    const auto *const row =
+        reinterpret_cast<const T *>(words[0] + static_cast<unsigned long long>(y) * words[1]);
+    return row[static_cast<unsigned long long>(x)];
+}
 
 inline int min(int a, int b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }

@@ -4,10 +4,10 @@
 // Shared memory: 1024 bytes a copy of the bins: WHERE 0 none, 1 one a block, 2 one a warp (up to 16).
 //
 //   pixels (count) u8, at a multiple of 16
-//   bins   (256) u32, zero before
+//   bins   (256) u32, zero before; PARTS 1: (blocks, 256)
 //
 // Defines: WHERE 0 counts in global memory, 1 in the block's shared memory, 2 in the warp's; WIDE 0 reads a byte
-// at a time, 1 reads 16.
+// at a time, 1 reads 16; PARTS 0 adds all blocks up, 1 (not with WHERE 0) leaves each block's histogram.
 using u8 = unsigned char;
 using u32 = unsigned int;
 
@@ -58,7 +58,9 @@ extern "C" __global__ void seed_histogram(const u8 *const __restrict__ pixels, c
             u32 sum = 0;
             for (u32 copy = 0; copy < COPIES; ++copy)
                 sum += counts[copy * LEVELS + level];
-            if (sum > 0)
+            if constexpr (PARTS == 1)
+                bins[blockIdx.x * LEVELS + level] = sum;
+            else if (sum > 0)
                 atomicAdd(&bins[level], sum);
         }
     }

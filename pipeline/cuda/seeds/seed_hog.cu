@@ -1,32 +1,41 @@
-// Plain 9-bin histograms of gradients in cells of 8x8 pixels (spec 10, compact), a thread a pixel.
+// OpenCV's HOG (spec 10) from gradients in global memory, as one writes it first: a block of threads a HOG block, a
+// thread a pixel.
 //
-// Launch: grid (cells_x, rows of cells), block (8, 8): a cell each.
-// Shared memory: WHERE 1: 36 bytes, the sums; 400, the square roots of a cell and the pixels around it.
+// Launch: grid (columns, rows) of HOG blocks, block (16, 16).
+// Shared memory: 288 bytes, the 36 values of a HOG block, as summed and as clipped.
 //
-//   luma   (height, width) u8, of at least 8x8 pixels
-//   gamma  (256) f32: square roots
-//   cells  (rows of cells, cells_x, 9) f32, zero before
+//   gradients (height, width, 2): across and down
+//   weights   (4, 8) f32: `tables.hog_weights`
+//   sums      (rows, columns, 36) f32, zero before and after; SUM 0 alone
+//   hog       (rows, columns, 36): (cell x, cell y, bin)
 //
-// Defines: WHERE 0 reads every neighbour from and sums in global memory, 1 through shared memory.
-using u8 = unsigned char;
+// Defines: SUM 0 adds votes up in global memory, 1 in shared memory; HALF 0: gradients and hog are f32, 1: f16.
+#if HALF
+#include <cuda_fp16.h>
+#endif
+
 using u32 = unsigned int;
+using i64 = long long;
 
-constexpr int SIDE = 8;
-constexpr int AROUND = SIDE + 2;
-constexpr u32 BINS = 9;
+constexpr int SIDE = 16;
+constexpr int CELL = 8;
+constexpr int BINS = 9;
+constexpr int VALUES = 4 * BINS;
 
-__shared__ float sums[BINS];
-__shared__ float roots[AROUND][AROUND];
+#if HALF
+using Pair = __half2;
+using Value = __half;
+__device__ __forceinline__ float2 gradient_of(const Pair pair) { return __half22float2(pair); }
+__device__ __forceinline__ Value value_of(const float value) { return __float2half_rn(value); }
+#else
+using Pair = float2;
+using Value = float;
+__device__ __forceinline__ float2 gradient_of(const Pair pair) { return pair; }
+__device__ __forceinline__ Value value_of(const float value) { return value; }
+#endif
 
-// Reflect-101 by one pixel.
-__device__ __forceinline__ int reflect(const int index, const int size) {
-    return index < 0 ? 1 : index < size ? index : size - 2;
-}
-
-__device__ __forceinline__ float root_at(const u8 *const luma, const float *const gamma, const int width,
-                                         const int height, const int x, const int y) {
-    return gamma[luma[reflect(y, height) * width + reflect(x, width)]];
-}
+__shared__ float values[VALUES];
+__shared__ float clipped[VALUES];
 
 __device__ __forceinline__ float position_of(const float dx, const float dy) {
     const float across = fabsf(dx), along = fabsf(dy);
@@ -39,36 +48,50 @@ __device__ __forceinline__ float position_of(const float dx, const float dy) {
     return angle * 0x1.1df46ap-6f * 0x1.6eb168p+1f - 0.5f;
 }
 
-__device__ __forceinline__ void vote(float *const into, const float dx, const float dy) {
-    const float magnitude = __fsqrt_rn(dx * dx + dy * dy), position = position_of(dx, dy);
-    const float below = floorf(position), share = position - below;
-    const u32 bin = static_cast<u32>(static_cast<int>(below) + static_cast<int>(BINS)) % BINS;
-    atomicAdd(&into[bin], magnitude * (1.0f - share));
-    atomicAdd(&into[(bin + 1) % BINS], magnitude * share);
+// The votes of pixel (column, row) of a HOG block, for two bins of its four cells.
+__device__ __forceinline__ void vote(float *const into, const float2 gradient, const float *const weights,
+                                     const int column, const int row) {
+    const float magnitude = __fsqrt_rn(gradient.x * gradient.x + gradient.y * gradient.y);
+    const float position = position_of(gradient.x, gradient.y), below = floorf(position);
+    const float share = position - below;
+    const u32 bin = static_cast<u32>(static_cast<int>(below) + BINS) % BINS, next = (bin + 1) % BINS;
+#pragma unroll
+    for (int cell = 0; cell < 4; ++cell) {
+        const float weight = weights[(column / CELL * 2 + cell / 2) * CELL + column % CELL] *
+                             weights[(row / CELL * 2 + cell % 2) * CELL + row % CELL];
+        if (weight == 0.0f)
+            continue;
+        atomicAdd(&into[cell * BINS + bin], weight * (magnitude * (1.0f - share)));
+        atomicAdd(&into[cell * BINS + next], weight * (magnitude * share));
+    }
 }
 
-extern "C" __global__ void seed_hog(const u8 *const __restrict__ luma, const int width, const int height,
-                                    const float *const __restrict__ gamma, float *const __restrict__ cells) {
+__device__ __forceinline__ float length_of(const float *const block) {
+    float energy = 0.0f;
+    for (int i = 0; i < VALUES; ++i)
+        energy += block[i] * block[i];
+    return __fsqrt_rn(energy);
+}
+
+extern "C" __global__ void seed_hog(const Pair *const __restrict__ gradients, const int width,
+                                    const float *const __restrict__ weights, float *const __restrict__ sums,
+                                    Value *const __restrict__ hog) {
     const int column = static_cast<int>(threadIdx.x), row = static_cast<int>(threadIdx.y);
-    const int left = static_cast<int>(blockIdx.x) * SIDE, top = static_cast<int>(blockIdx.y) * SIDE;
+    const int x = static_cast<int>(blockIdx.x) * CELL + column, y = static_cast<int>(blockIdx.y) * CELL + row;
     const int thread = row * SIDE + column;
-    float *const cell = cells + (blockIdx.y * gridDim.x + blockIdx.x) * BINS;
-    if constexpr (WHERE == 0) {
-        const int x = left + column, y = top + row;
-        vote(cell,
-             root_at(luma, gamma, width, height, x + 1, y) - root_at(luma, gamma, width, height, x - 1, y),
-             root_at(luma, gamma, width, height, x, y + 1) - root_at(luma, gamma, width, height, x, y - 1));
-    } else {
-        if (thread < static_cast<int>(BINS))
-            sums[thread] = 0.0f;
-        for (int i = thread; i < AROUND * AROUND; i += SIDE * SIDE)
-            roots[i / AROUND][i % AROUND] =
-                root_at(luma, gamma, width, height, left + i % AROUND - 1, top + i / AROUND - 1);
-        __syncthreads();
-        vote(sums, roots[row + 1][column + 2] - roots[row + 1][column],
-             roots[row + 2][column + 1] - roots[row][column + 1]);
-        __syncthreads();
-        if (thread < static_cast<int>(BINS))
-            cell[thread] = sums[thread];
-    }
+    const i64 first = static_cast<i64>(blockIdx.y * gridDim.x + blockIdx.x) * VALUES;
+    float *const into = SUM == 0 ? sums + first : values;
+    if (SUM == 1 && thread < VALUES)
+        values[thread] = 0.0f;
+    __syncthreads();
+    vote(into, gradient_of(gradients[y * width + x]), weights, column, row);
+    __syncthreads();
+    if (SUM == 0 && thread < VALUES)
+        values[thread] = atomicExch(&into[thread], 0.0f);
+    __syncthreads();
+    if (thread < VALUES)
+        clipped[thread] = fminf(__fdiv_rn(values[thread], length_of(values) + 0x1.cccccep+1f), 0.2f);
+    __syncthreads();
+    if (thread < VALUES)
+        hog[first + thread] = value_of(__fdiv_rn(clipped[thread], length_of(clipped) + 1e-3f));
 }
