@@ -1,0 +1,93 @@
+"""A camera's process against a worker that is slower than the camera."""
+
+import asyncio
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from cameras import Server, rtsp_server
+from prometheus_client import CollectorRegistry
+
+from service.doorbell import Assignment, Captured, Job, Reply
+from service.ingest.config import CameraConfig
+from service.ingest.supervisor import Parts, Supervisor
+from service.metrics import Metrics
+from service.options import SourceOptions
+from service.slots import Slot, SlotMemory, SlotRing
+from service.sources import Sources
+
+INTERVAL = 0.25
+SLOW = 1.5 * INTERVAL
+
+
+class SlowEngine:
+    """Takes one frame after the other, and its time for each."""
+
+    ready = True
+
+    def __init__(self) -> None:
+        self.free_at = 0.0
+
+    async def submit(self, job: Job, slot: Slot) -> Reply:
+        """Answer when all that came before is done, and this."""
+        now = asyncio.get_running_loop().time()
+        self.free_at = max(self.free_at, now) + SLOW
+        await asyncio.sleep(self.free_at - now)
+        return Reply(1, device="cpu", geometry=job.geometry, sequence=job.sequence, lut="previous")
+
+    def tell(self, job: Job) -> None:
+        """Nothing is told."""
+
+
+class Ages(Metrics):
+    """Metrics that keep every age."""
+
+    def __init__(self) -> None:
+        super().__init__(CollectorRegistry())
+        self.ages: list[float] = []
+
+    def enhanced(self, source: str, reply: Reply, age_seconds: float, corrupt: bool = False) -> None:
+        """Keep the age, too."""
+        self.ages.append(age_seconds)
+        super().enhanced(source, reply, age_seconds, corrupt)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with rtsp_server([f"/slow=live:160x120@{round(1 / INTERVAL)}"]) as server:
+        yield server
+
+
+def test_a_slow_consumer_gets_frames_of_three_intervals_at_most(server: Server) -> None:
+    metrics, numbers = asyncio.run(watched(server, frames=16))
+    late = metrics.registry.get_sample_value("lumaflow_dropped_total", {"source": "gate", "reason": "late"})
+    assert max(metrics.ages[1:]) <= 3 * INTERVAL  # one that waited in a queue would be older each time
+    assert late
+    assert all(a < b for a, b in pairwise(numbers))
+    assert numbers[-1] >= 1.3 * len(numbers)
+
+
+async def watched(server: Server, frames: int) -> tuple[Ages, list[int]]:
+    """Let a camera run until so many frames are through; their ages and numbers."""
+    metrics, ring, engine = Ages(), SlotRing(SlotMemory.create(8, 1 << 20)), SlowEngine()
+    sources: Any = Sources(engine, metrics, 4, 4)  # type: ignore[arg-type]
+    camera = CameraConfig.model_validate({"url": server.url("slow")})
+    sources.put("gate", SourceOptions(), None)
+    limits = {"max_pixels": 1 << 20, "max_bytes": 1 << 20}
+    assignment = Assignment("gate", camera.without_options, ["127.0.0.0/8"], [], "/", limits)
+    supervisor = Supervisor(assignment, "live", [], Parts(ring, engine, sources, metrics))  # type: ignore[arg-type]
+    numbers: list[int] = []
+    supervisor.start()
+    try:
+        async with asyncio.timeout(60):
+            while len(metrics.ages) < frames:
+                last: Captured | None = supervisor.standing.last
+                if last and numbers[-1:] != [last.number]:
+                    numbers.append(last.number)
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(1.5)  # for the report that counts what was dropped
+    finally:
+        await supervisor.stop()
+        ring.close()
+    return metrics, numbers
