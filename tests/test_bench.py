@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from pipeline.errors import FrameError
 from pipeline.frame import Geometry, PixelFormat
 from service.bench import app
-from service.bench.figure import Figure, Limit
+from service.bench.figure import Figure, Limit, Missing
 from service.bench.host import describe_host
 from service.bench.processes import descendants, rss_bytes
 from service.bench.report import Report
@@ -89,6 +89,17 @@ def test_the_table_shows_seconds_as_milliseconds_and_says_when_a_goal_is_missed(
     shown = StringIO()
     Report("a title", {"cpu": "some"}, figures).print(Console(width=120, file=shown))
     for words in ("12.5 ms", "31 us", "3 MiB", "0.50 of bare, under 0.7", "cpu some"):
+        assert words in shown.getvalue()
+
+
+def test_names_in_brackets_and_small_ratios_are_shown_as_they_are() -> None:
+    figures = (
+        Figure("the job [a]", "lut[image]", "s", 1e-6, limit=Limit("first", 1e-3)),
+        Missing("the job [a]", "other", "no module [cuda12]"),
+    )
+    shown = StringIO()
+    Report("a title", {}, figures).print(Console(width=120, file=shown))
+    for words in ("the job [a]", "lut[image]", "no module [cuda12]", "0.001 of first"):
         assert words in shown.getvalue()
 
 

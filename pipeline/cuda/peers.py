@@ -81,12 +81,17 @@ def _kornia(picture: Any) -> Call:
     return call
 
 
+def _one_channel(pixels: Any) -> Any:
+    """(H, W, 1), with the strides that libraries check for; those of a new axis of CuPy's are 0."""
+    return pixels.reshape(*pixels.shape, 1)
+
+
 def _kornia_rs(job: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
     def open_peer(picture: Any) -> Call:
         from kornia_rs import imgproc
         from kornia_rs.image import Image
 
-        return lambda pixels: job(imgproc, Image.from_dlpack(pixels[:, :, None]))
+        return lambda pixels: job(imgproc, Image.from_dlpack(_one_channel(pixels)))
 
     return open_peer
 
@@ -95,7 +100,7 @@ def _cvcuda(job: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
     def open_peer(picture: Any) -> Call:
         import cvcuda
 
-        return lambda pixels: job(cvcuda, cvcuda.as_tensor(pixels[:, :, None], "HWC"))
+        return lambda pixels: job(cvcuda, cvcuda.as_tensor(_one_channel(pixels), "HWC"))
 
     return open_peer
 

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from service.bench.figure import Entry, Figure, Missing
 
 BYTES_A_MIB = 1 << 20
+SMALL = 0.1  # ratios below it are shown with two digits, however small
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Report:
         table.add_column("against")
         for subject, figures in groupby(self.figures, attrgetter("subject")):
             table.add_section()
-            table.add_row(f"[bold]{subject}[/bold]")
+            table.add_row(f"[bold]{escape(subject)}[/bold]")
             for figure in figures:
                 table.add_row(*_row(figure))
         return table
@@ -52,20 +54,22 @@ class Report:
 
 
 def _row(figure: Entry) -> tuple[str, str, str, str]:
+    name = f"  {escape(figure.name)}"
     if isinstance(figure, Missing):
-        return f"  {figure.name}", "", "", f"left out: {figure.reason}"
+        return name, "", "", f"left out: {escape(figure.reason)}"
     scale, unit = _scale(figure)
     median = f"{_digits(figure.median * scale)} {unit}"
     spread = ""
     if figure.p10 is not None and figure.p90 is not None:
         spread = f"{_digits(figure.p10 * scale)}..{_digits(figure.p90 * scale)}"
-    return f"  {figure.name}", median, spread, _against(figure)
+    return name, median, spread, _against(figure)
 
 
 def _against(figure: Figure) -> str:
-    if figure.limit is None:
+    if figure.limit is None or figure.ratio is None:
         return ""
-    words = f"{figure.ratio:.2f} of {figure.limit.name}"
+    ratio = f"{figure.ratio:.2f}" if not 0 < figure.ratio < SMALL else f"{figure.ratio:.2g}"
+    words = f"{ratio} of {figure.limit.name}"
     missed = "over" if figure.less_is_better else "under"
     return f"[red]{words}, {missed} {figure.limit.goal:g}[/red]" if figure.met is False else words
 

@@ -17,6 +17,8 @@ SUBJECT = "seed: HOG and LBP, 1920x1080"
 READS = {"global memory": 0, "texture": 1, "shared tile": 2}
 SUMS = {"plain atomics in global memory": 0, "privatised in shared memory": 1}
 KEPT = {"fp32": 0, "fp16": 1}
+TILE, PRIVATE = 2, 1
+"""How gradients are read and votes summed where fp32 and fp16 are compared."""
 TOLERANCES = {"fp32": 2e-6, "fp16": 5e-4}
 """Largest difference from the CPU lane that the specification allows a descriptor."""
 SCORE_TOLERANCE = 1e-4
@@ -42,7 +44,7 @@ def measure_features(index: int, shown: Sequence[Frame]) -> Iterator[Entry]:
     yield from variant_figures(f"{SUBJECT}: LBP", lbps | {"final": final["lbp"]})
 
     kept = {
-        name: _sum(time_gradients(index, pixels, 2, half), time_hog(index, pixels, 1, half))
+        name: (time_gradients(index, pixels, TILE, half), time_hog(index, pixels, PRIVATE, half))
         for name, half in KEPT.items()
     }
     yield from _storage(index, pixels[0], kept)
@@ -50,8 +52,8 @@ def measure_features(index: int, shown: Sequence[Frame]) -> Iterator[Entry]:
     rungs = {
         "CPU lane": lane_seconds("cpu", OPTIONS, shown, CPU_FRAMES),
         "first CUDA: global memory": _sum(reads["global memory"], hogs[plain], lbps[plain]),
-        "memory: shared tiles and sums": kept["fp32"] + _sum(lbps[private]),
-        "fp16": kept["fp16"] + _sum(lbps[private]),
+        "memory: shared tiles and sums": _sum(*kept["fp32"], lbps[private]),
+        "fp16": _sum(*kept["fp16"], lbps[private]),
         "fused kernels": _sum(*final.values()),
         "fused + graph + streams, copies too": lane_seconds(f"cuda:{index}", OPTIONS, shown, LANE_FRAMES),
     }
@@ -75,12 +77,15 @@ def ladder_figures(subject: str, rungs: Mapping[str, float]) -> Iterator[Figure]
         yield Figure(subject, name, "frames/s", rate, limit=Limit(first, rates[first]))
 
 
-def _storage(index: int, picture: NDArray[np.uint8], seconds: Mapping[str, float]) -> Iterator[Entry]:
+def _storage(
+    index: int, picture: NDArray[np.uint8], kept: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+) -> Iterator[Entry]:
     from pipeline.cuda.seeds.trials import describe
 
     wanted = hog(picture)
     for name, half in KEPT.items():
-        yield Figure(f"{SUBJECT}: {name}", "gradients and HOG", "s", seconds[name])
+        for step, samples in zip(("gradients", "HOG of gradients"), kept[name], strict=True):
+            yield Figure.of(f"{SUBJECT}: {name}", step, "s", samples)
         yield from error_figures(f"{SUBJECT}: {name}", name, describe(index, picture, half), wanted)
 
 
