@@ -244,6 +244,17 @@ def test_a_camera_whose_process_is_killed_comes_back_and_the_others_lose_nothing
     assert metric(service, 'slots_in_use{device="cpu"}') <= 3
 
 
+def test_a_camera_whose_process_is_stuck_comes_back(service: RunningService, server: Server) -> None:
+    service.client.put("/v1/sources/stuck", json={"url": server.url("small")}).raise_for_status()
+    wait_until(lambda: source(service, "stuck")["frames"] >= 3)
+    (pid,) = sorted(service.children("service.ingest"))[-1:]
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: pid not in service.children("service.ingest"), 30)
+    frames = source(service, "stuck")["frames"]
+    wait_until(lambda: source(service, "stuck")["frames"] > frames)
+    service.client.delete("/v1/sources/stuck")
+
+
 def test_only_what_changed_restarts_and_a_bad_file_changes_nothing(
     service: RunningService, config: Path
 ) -> None:

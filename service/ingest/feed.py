@@ -17,7 +17,9 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from service.ingest.deinterlace import Deinterlacer
+from service.ingest.doubt import Doubt
 from service.ingest.errors import CameraError, Cause
+from service.ingest.losses import Losses
 from service.ingest.watchdog import Watchdog
 
 AnyPacket: TypeAlias = "Packet[Any]"
@@ -56,7 +58,9 @@ class Feed:
         self._watchdog = watchdog
         self._deinterlacer = Deinterlacer(self.video.time_base or NO_TIME_BASE) if deinterlace else None
         self._waits = waits
-        self._doubtful = False
+        self._losses = Losses()
+        self._doubt = Doubt()
+        self._before_was_doubtful = False
         self._fruitless = 0
         self._started = False
         self._began = time.monotonic()
@@ -104,7 +108,7 @@ class Feed:
         generator is only dropped.
         """
         packets: Any = self.container.demux(wanted)
-        with self._watchdog.waiting(self._watchdog.limit_seconds), closing(packets):
+        with self._watchdog.waiting(self._watchdog.limit_seconds), closing(packets), self._losses.heard():
             return next(packets, None)
 
     def _wanted(self, packet: AnyPacket) -> bool:
@@ -112,10 +116,11 @@ class Feed:
 
         A camera that refreshes line by line never sends one; its decoder then says what is corrupt.
         """
-        if packet.is_corrupt:
-            self._doubtful = True
+        if packet.is_corrupt or self._losses.missed:
+            self._losses.missed = False
+            self._doubt.arise()
         elif packet.is_keyframe:
-            self._doubtful = False
+            self._doubt.key(packet.pts)
         self._started = self._started or packet.is_keyframe or time.monotonic() - self._began > KEY_SECONDS
         self.skipped += not self._started
         return self._started
@@ -128,16 +133,19 @@ class Feed:
             return
         except av.FFmpegError as error:
             self.damaged += 1
-            self._doubtful = True
+            self._doubt.arise()
             self._fruitless += 1
             if isinstance(error, NotImplementedError) or self._fruitless > MOST_UNDECODED:
                 raise CameraError(Cause.CODEC, "its video cannot be decoded; choose another codec") from None
             return
         self._fruitless = 0 if frames else self._fruitless
         for frame in frames:
-            shown = self._deinterlacer(frame) if self._deinterlacer else frame
-            if shown is not None:
-                yield Picture(shown, frame.is_corrupt or self._doubtful, arrived)
+            doubtful = self._doubt.of(frame)
+            if self._deinterlacer is None:
+                yield Picture(frame, doubtful, arrived)
+            elif (whole := self._deinterlacer(frame)) is not None:
+                yield Picture(whole, doubtful or self._before_was_doubtful, arrived)
+            self._before_was_doubtful = doubtful
 
 
 def _main_video(container: InputContainer) -> VideoStream:

@@ -11,6 +11,7 @@ from av.container import InputContainer
 from service.ingest.address import Policy, Target, pin, pinned_url
 from service.ingest.doorstep import looked_at
 from service.ingest.errors import CameraError, Cause
+from service.ingest.losses import hear_losses
 from service.ingest.watchdog import Watchdog
 
 OPEN_SECONDS = 5.0
@@ -63,6 +64,7 @@ def open_container(how: Opening, path: Path | None, attempt: int, patience: Watc
 
 
 def _open_rtsp(how: Opening, attempt: int, patience: Watchdog) -> InputContainer:
+    hear_losses()
     address = pin(how.target, how.policy)
     transport = how.transport if how.transport != "auto" else ("tcp", "udp")[attempt % 2]
     options = {"rtsp_transport": transport, "analyzeduration": ANALYZE_MICROSECONDS, "fpsprobesize": "0"}

@@ -35,6 +35,8 @@ PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Waits before a new process, by the number of processes in a row that gave no frame."""
 LAY_SECONDS = 5.0
 TAKE_SECONDS = 10.0
+SILENT_SECONDS = 10.0
+"""A camera's process reports every second, whatever its camera does; one that does not is stuck."""
 RETRY_SECONDS = 0.02
 KEPT_BACK = 2
 """Slots left to others, so that cameras never take the last."""
@@ -69,6 +71,7 @@ class Supervisor:
         self._taken: dict[int, asyncio.Future[None]] = {}
         self._frames: set[asyncio.Task[None]] = set()
         self._lent: Slot | None = None
+        self._heard = False
         self._report = Report("connecting")
         self._task: asyncio.Task[None] | None = None
 
@@ -113,16 +116,27 @@ class Supervisor:
         memory = self._parts.ring.memory
         arguments = [json.dumps({"slots": memory.slots, "slot_bytes": memory.slot_bytes})]
         child = await Child.start("service.ingest", arguments, memory.fd, self._on_message, self._on_gone)
+        watch = asyncio.create_task(self._watch(child), name=f"watch over {self._name}")
         frames = 0
         try:
             child.send(self.assignment)
             while await self._next(child):
                 frames += 1
         finally:
+            watch.cancel()
             await child.close()
             self._take_back()
             await asyncio.gather(*self._frames, return_exceptions=True)
         return frames
+
+    async def _watch(self, child: Child) -> None:
+        """Kill the process when it falls silent."""
+        self._heard = True
+        while self._heard:
+            self._heard = False
+            await asyncio.sleep(SILENT_SECONDS)
+        log.error("camera's process is stuck; killing it", source=self._name, pid=child.process.pid)
+        child.kill()
 
     async def _next(self, child: Child) -> bool:
         """Lend a slot for one frame and have it enhanced; False when the process ended or talks nonsense."""
@@ -233,6 +247,7 @@ class Supervisor:
             self._lent = None
 
     def _on_message(self, message: Message) -> None:
+        self._heard = True
         if isinstance(message, Report):
             self._note(message)
         elif isinstance(message, Taken):
