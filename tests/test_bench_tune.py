@@ -36,6 +36,20 @@ def test_the_search_finds_the_best_of_every_number() -> None:
     assert confirmed(valley, BEST) == BEST
 
 
+def test_blocks_that_only_win_together_are_found() -> None:
+    """Two kernels side by side: more blocks of the one alone take from the other."""
+
+    def ridge(job: object, size: Size, shapes: Shapes) -> float:
+        numbers = (shapes.histogram_blocks, shapes.lut_blocks)
+        usual = (DEFAULT_SHAPES.histogram_blocks, DEFAULT_SHAPES.lut_blocks)
+        ratios = [now / before for now, before in zip(numbers, usual, strict=True)]
+        return 1e-5 * (1.0 + 2.0 * abs(ratios[0] - ratios[1]) + min(ratios))
+
+    found = search(ridge, LATER)
+    assert found.histogram_blocks < DEFAULT_SHAPES.histogram_blocks
+    assert found.lut_blocks < DEFAULT_SHAPES.lut_blocks
+
+
 def test_what_is_hardly_faster_is_left_alone() -> None:
     def flat(job: object, size: Size, shapes: Shapes) -> float:
         return 1e-5 if shapes == DEFAULT_SHAPES else 0.985e-5

@@ -81,7 +81,8 @@ def plan_features(scope: Scope) -> tuple[Plan | None, Plan | None]:
 def plan_histogram(scope: Scope) -> Plan:
     """Blocks (part of a tile, tile column, tile row); without tiles the frame is one."""
     tiles, shapes = scope.counted_tiles(), scope.shapes
-    most = max(shapes.histogram_blocks // (tiles.columns * tiles.rows), 1)
+    blocks = shapes.histogram_blocks if scope.tile_counts is None else shapes.tile_histogram_blocks
+    most = max(blocks // (tiles.columns * tiles.rows), 1)
     part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // shapes.histogram_pixels, most))
     return Plan(
         "histogram",

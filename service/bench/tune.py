@@ -37,12 +37,12 @@ class Job:
 
 EQUALIZE = Options(Equalization(Mode.EQUALIZE))
 JOBS = (
-    Job("equalize", PixelFormat.GRAY8, EQUALIZE, ("lut_blocks",)),
+    Job("equalize", PixelFormat.GRAY8, EQUALIZE, ("histogram_blocks", "lut_blocks")),
     Job(
         "CLAHE",
         PixelFormat.GRAY8,
         Options(),
-        ("histogram_blocks", "histogram_pixels", "clahe_blocks", "clahe_pixels"),
+        ("tile_histogram_blocks", "histogram_pixels", "clahe_blocks", "clahe_pixels"),
     ),
     Job(
         "HOG",
@@ -58,6 +58,9 @@ JOBS = (
         ("word_count_blocks", "word_count_pixels", "word_clahe_blocks", "word_clahe_pixels"),
     ),
 )
+
+TOGETHER = (-3, -2, -1, 1, 2)
+"""Steps along their choices by which numbers are moved together."""
 
 Clock = Callable[[Job, Size, Shapes], float]
 """Seconds of a job on frames of a size, planned with some shapes."""
@@ -90,18 +93,35 @@ def kept_at(device: str) -> Path:
 
 
 def search(clock: Clock, until: float) -> Shapes:
-    """The best shapes that are found, one number at a time, until `monotonic` says `until`."""
+    """The best shapes that are found, one job after the other, until `monotonic` says `until`."""
     shapes = DEFAULT_SHAPES
     for job in JOBS:
         best = _cost(clock, job, shapes)
-        for number, value in ((name, value) for name in job.numbers for value in CHOICES[name]):
+        for changes in _tries(job):
             if monotonic() > until:
                 return shapes
-            tried = replace(shapes, **{number: value})
+            tried = replace(shapes, **changes)
             cost = best if tried == shapes else _cost(clock, job, tried)
             if cost < best * (1 - GAIN):
                 shapes, best = tried, cost
     return shapes
+
+
+def _tries(job: Job) -> Iterator[dict[str, int]]:
+    """All blocks of a job moved together, for kernels side by side share the GPU; then each number alone."""
+    blocks = [number for number in job.numbers if number.endswith("_blocks")]
+    for steps in TOGETHER if len(blocks) > 1 else ():
+        yield {number: _moved(number, steps) for number in blocks}
+    for number in job.numbers:
+        for value in CHOICES[number]:
+            yield {number: value}
+
+
+def _moved(number: str, steps: int) -> int:
+    """The choice so many steps above the default, or the last one there is."""
+    choices = CHOICES[number]
+    place = choices.index(getattr(DEFAULT_SHAPES, number)) + steps
+    return choices[min(max(place, 0), len(choices) - 1)]
 
 
 def confirmed(clock: Clock, found: Shapes) -> Shapes:
