@@ -1,22 +1,29 @@
 """Cameras against a real RTSP server, a proxy that misbehaves, and files."""
 
+import shutil
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from cameras import CLIPS, Run, Server, make_clips, rtsp_server, running
 from films import make_film
 from proxy import Answering, Proxy
+from secured import Secured, make_certificate
 from test_laying import laid
 
 from pipeline.formats import PixelFormat, Range
 from pipeline.geometry import Geometry
 from service.codec import displayed
 from service.ingest import camera, frozen, opening
+from service.ingest.address import Policy, Target
+from service.ingest.errors import CameraError
 from service.ingest.laying import laid_geometry
+from service.ingest.opening import Opening
 from service.ingest.shot import Shot
+from service.ingest.watchdog import Watchdog
 
 SECRET = "s3cretWord"
 
@@ -123,6 +130,39 @@ def test_a_server_without_tls_is_told_apart(server: Server) -> None:
         run.until_cause("tls")
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    return make_certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+def secured(server: Server, certificate: tuple[Path, Path]) -> Iterator[Secured]:
+    secured = Secured(server.port, *certificate)
+    yield secured
+    secured.close()
+
+
+def test_a_camera_with_tls_and_a_good_certificate_is_read(
+    server: Server, secured: Secured, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    with running(server.url("live", port=secured.port).replace("rtsp:", "rtsps:")) as run:
+        run.until_shots(10)
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused_unless_told(
+    server: Server, secured: Secured
+) -> None:
+    url = server.url("live", port=secured.port).replace("rtsp:", "rtsps:")
+    with running(url) as run:
+        assert "CERTIFICATE_VERIFY_FAILED" in run.until_cause("tls")
+        assert not run.shots
+    with running(url, verify_tls=False) as run:
+        run.until_shots(10)
+
+
 def test_http_redirects_are_not_followed() -> None:
     second = Answering(lambda _: b"")
     moved = f"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{second.port}/\r\n\r\n".encode()
@@ -179,6 +219,40 @@ def test_a_dropped_camera_comes_back_each_time_on_one_timeline(
     assert set(run.camera.status.reconnects) <= {"eof", "stalled", "refused"}
 
 
+class Devices:
+    """Stands for `av.open` where V4L2 devices are: this one gives raw pictures only."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str | None, dict[str, str]]] = []
+
+    def open(
+        self, url: str, *, format: str | None, container_options: dict[str, str], timeout: object
+    ) -> str:
+        self.asked.append((url, format, container_options))
+        if container_options.get("input_format") == "mjpeg":
+            raise av.ArgumentError(22, "Invalid argument")
+        return "container"
+
+
+def test_a_device_is_asked_for_motion_jpeg_and_then_for_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    devices = Devices()
+    monkeypatch.setattr(opening.av, "open", devices.open)
+    target = Target("v4l2:/dev/video7", "v4l2", path=Path("/dev/video7"))
+    opened = opening.open_container(Opening(target, Policy()), None, 0, Watchdog())
+    assert opened == "container"
+    assert devices.asked == [
+        ("/dev/video7", "v4l2", {"input_format": "mjpeg"}),
+        ("/dev/video7", "v4l2", {}),
+    ]
+
+
+def test_a_device_that_is_not_there_or_not_ours_says_so(tmp_path: Path) -> None:
+    target = Target("v4l2:/dev/video98", "v4l2", path=tmp_path / "video98")
+    with pytest.raises(CameraError, match="nothing is there") as caught:
+        opening.open_container(Opening(target, Policy()), None, 0, Watchdog())
+    assert caught.value.cause == "not_found"
+
+
 def test_a_picture_that_never_changes_is_frozen(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frozen, "FROZEN_SECONDS", 1.0)
     with running(server.url("still")) as run:
@@ -196,6 +270,28 @@ def test_a_file_plays_as_filmed_once_or_looped_or_as_quickly_as_it_can(tmp_path:
     assert [shot.pts for shot in run.shots] == [1024 * n for n in range(12)]
     with running("file:a.mp4", (tmp_path,), lossless=True, loop=True) as run:
         run.until_shots(40)
+    assert all(a < b for a, b in pairwise(run.seconds))
+
+
+def test_times_that_leap_run_backward_or_begin_anew_are_one_timeline(tmp_path: Path) -> None:
+    hour = 3600 * 12_800
+    for name, start in (("a", 0), ("b", 10 * hour), ("c", 0), ("d", 2 * hour)):
+        make_film(tmp_path / f"{name}.ts", 12, pts=[start + 1024 * n for n in range(12)])
+    whole = b"".join(path.read_bytes() for path in sorted(tmp_path.glob("*.ts")))
+    (tmp_path / "whole.ts").write_bytes(whole)
+    with running("file:whole.ts", (tmp_path,), lossless=True) as run:
+        run.until_cause("eof")
+    steps = [b - a for a, b in pairwise(run.seconds)]
+    assert len(run.shots) == 48
+    assert all(0 < step < 0.5 for step in steps)
+    assert run.camera.status.restamped >= 9
+
+
+def test_pictures_without_times_get_some(tmp_path: Path) -> None:
+    make_film(tmp_path / "raw.h264", 12, container="h264", options={"bf": "0"})
+    with running("file:raw.h264", (tmp_path,), lossless=True) as run:
+        run.until_cause("eof")
+    assert len(run.shots) == 12
     assert all(a < b for a, b in pairwise(run.seconds))
 
 

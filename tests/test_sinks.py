@@ -30,7 +30,7 @@ from service.ingest.errors import SinkError
 from service.ingest.feed import Feed
 from service.ingest.opening import Opening, open_container
 from service.ingest.watchdog import Watchdog
-from service.sinks import outputs
+from service.sinks import encoding, outputs
 from service.sinks.descriptors import DescriptorFiles
 from service.sinks.encoding import best_encoder
 from service.sinks.outlet import MOST_WAITING, Outlet
@@ -431,9 +431,26 @@ def open_paths() -> list[str]:
     return paths
 
 
-def test_x264_is_what_auto_takes_where_nothing_else_works() -> None:
-    assert best_encoder("yuv444p") == "libx264"
-    assert best_encoder("yuv420p") in ("libx264", "h264_nvenc", "h264_qsv", "h264_v4l2m2m")
+def test_auto_takes_the_first_hardware_encoder_that_works_and_else_x264(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for works, taken in (
+        ({"h264_nvenc", "h264_qsv"}, "h264_nvenc"),
+        ({"h264_qsv"}, "h264_qsv"),
+        (set(), "libx264"),
+    ):
+        best_encoder.cache_clear()
+        monkeypatch.setattr(encoding.av, "codecs_available", {*encoding.HARDWARE, "libx264"})
+        monkeypatch.setattr(encoding, "_works", works.__contains__)
+        assert best_encoder("yuv420p") == taken
+        assert best_encoder("yuv444p") == "libx264"
+    best_encoder.cache_clear()
+
+
+def test_an_encoder_that_is_built_in_but_has_no_hardware_does_not_work() -> None:
+    assert encoding._works("libx264")
+    assert any(Path("/dev").glob("video*")) or not encoding._works("h264_v4l2m2m")
+    assert not encoding._works("no_such_encoder")
 
 
 def test_what_is_published_plays_at_a_server_and_again_when_that_is_back() -> None:

@@ -1,0 +1,151 @@
+"""An hour under load: nothing may grow. `LUMAFLOW_SOAK_SECONDS` makes it shorter, its bars as much wider."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from cameras import rtsp_server
+from conftest import RunningService
+from films import dim_frame
+from test_faults_cameras import open_files, resident_kb, wait_until, zombies
+
+from service.codec import encode_jpeg
+
+SECONDS = int(os.environ.get("LUMAFLOW_SOAK_SECONDS", "3600"))
+KB_PER_HOUR = 1024 * max(1.0, 3600 / SECONDS)
+"""Growth of resident memory over the second half that is taken for a leak."""
+UPLOADS_PER_SECOND = 10.0
+LEAK = """
+import sys, time
+kept, rate = [], float(sys.argv[1])
+while True:
+    kept.append(b"x" * 4096)
+    time.sleep(4 / rate)
+"""
+"""A process that keeps so many KB a second."""
+
+
+@dataclass(slots=True)
+class Samples:
+    """What all processes of a service held, second by second; `leaking` beside it holds more and more."""
+
+    kb: list[int] = field(default_factory=list)
+    leaking_kb: list[int] = field(default_factory=list)
+    files: list[int] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    slots: list[int] = field(default_factory=list)
+
+
+@pytest.mark.faults
+def test_an_hour_of_cameras_outputs_and_clients_leaves_all_as_it_was(
+    tmp_path: Path, open_service: Callable[..., RunningService]
+) -> None:
+    with rtsp_server(["/live=live:1280x720@25"]) as server:
+        file = tmp_path / "cameras.yaml"
+        file.write_text(
+            f"networks: [127.0.0.0/8]\nsources:\n  gate:\n    url: '{server.url('live')}'\n    outputs:\n"
+            "      - record: {path: r, segment_seconds: 10, keep_days: 0.0005, keep_free_gb: 0}\n"
+            "      - snapshot: {path: s, every_seconds: 1, keep_days: 0.0005, keep_free_gb: 0}\n"
+        )
+        service = open_service(config=file)
+        service.wait_ready()
+        wait_until(lambda: metric(service, 'frames_total{outcome="ok",source="gate"}') > 0)
+        with uploads(service), leak(2 * KB_PER_HOUR / 3600) as leaking:
+            samples = watched(service, leaking)
+        frames = metric(service, 'frames_total{outcome="ok",source="gate"}')
+        assert metric(service, 'frames_total{outcome="ok",source="client"}') > 0.5 * SECONDS
+        assert not zombies(service.process.pid)
+    told(samples, frames)
+    assert frames > 10 * SECONDS  # on a machine that has other work, too
+    assert kb_per_hour(samples.kb) < KB_PER_HOUR
+    assert kb_per_hour([a + b for a, b in zip(samples.kb, samples.leaking_kb, strict=True)]) > KB_PER_HOUR
+    for counts, most in ((samples.files, 4), (samples.threads, 2), (samples.slots, 8)):
+        half = counts[len(counts) // 2 :]
+        assert max(half) <= max(counts[: len(counts) // 2]) + most
+
+
+def watched(service: RunningService, leaking: int) -> Samples:
+    """A sample a second, for as long as the soak lasts."""
+    samples = Samples()
+    pids = [service.process.pid, service.worker, *service.children("service.ingest")]
+    for number in range(SECONDS):
+        time.sleep(1)
+        samples.kb.append(sum(map(resident_kb, pids)))
+        samples.leaking_kb.append(resident_kb(leaking))
+        samples.files.append(sum(map(open_files, pids)))
+        samples.threads.append(sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids))
+        samples.slots.append(round(metric(service, 'slots_in_use{device="cpu"}')))
+        if number % 60 == 59:
+            print(f"{number + 1} s: {samples.kb[-1]} KB, {samples.files[-1]} files", flush=True)
+    return samples
+
+
+def told(samples: Samples, frames: float) -> None:
+    """Say what was seen."""
+    slope, control = kb_per_hour(samples.kb), kb_per_hour(samples.leaking_kb)
+    print(
+        f"soak of {SECONDS} s: {frames:.0f} frames, {samples.kb[0]} .. {samples.kb[-1]} KB,"
+        f" {slope:.0f} KB an hour at last (bar {KB_PER_HOUR:.0f}; the leak beside it {control:.0f}),"
+        f" files {samples.files[-1]}, threads {samples.threads[-1]}"
+    )
+
+
+@contextmanager
+def uploads(service: RunningService) -> Iterator[None]:
+    """A client that sends JPEGs meanwhile, so that cameras are not alone."""
+    ended = threading.Event()
+    body = encode_jpeg(dim_frame(0, (1920, 1080)))
+
+    def send() -> None:
+        with httpx.Client(base_url=service.client.base_url, timeout=30) as client:
+            while not ended.wait(1 / UPLOADS_PER_SECOND):
+                client.post("/v1/sources/client/frames", content=body, headers={"Content-Type": "image/jpeg"})
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def leak(kb_per_second: float) -> Iterator[int]:
+    """A process that leaks: what is watched must be seen to grow with it."""
+    process = subprocess.Popen([sys.executable, "-c", LEAK, str(kb_per_second)])
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def metric(service: RunningService, series: str) -> float:
+    """The value of one series; 0 when it is not there."""
+    for line in service.client.get("/metrics").text.splitlines():
+        if line.startswith(f"lumaflow_{series} "):
+            return float(line.split()[-1])
+    return 0.0
+
+
+def kb_per_hour(samples: list[int]) -> float:
+    """Slope of the second half of samples taken each second."""
+    half = np.array(samples[len(samples) // 2 :], float)
+    return float(np.polyfit(np.arange(len(half)), half, 1)[0] * 3600)
+
+
+def test_a_leak_of_two_megabytes_an_hour_is_caught_and_noise_is_not(rng: np.random.Generator) -> None:
+    noise = rng.normal(0, 200, 3600)
+    assert abs(kb_per_hour((100_000 + noise).astype(int).tolist())) < 1024
+    leaking = 100_000 + noise + np.arange(3600) * 2048 / 3600
+    assert kb_per_hour(leaking.astype(int).tolist()) > 1024
