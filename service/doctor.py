@@ -65,7 +65,24 @@ def _device() -> dict[str, str]:
         "auto picks": choice.device,
         "because": choice.reason,
         "available": ", ".join(available_devices()),
+        **_launches(),
     }
+
+
+def _launches() -> dict[str, str]:
+    """Where the launch shapes of every GPU's lanes come from."""
+    gpus = [device for device in available_devices() if device != "cpu"]
+    if not gpus:
+        return {}
+    from pipeline.cuda.tuned import cache_folder, key_of, load
+
+    told = {}
+    for device in gpus:
+        key = key_of(int(device.removeprefix("cuda:")))
+        tuned = load(key, cache_folder()) is not None
+        usual = "the defaults; `lumaflow bench tune` looks for better ones"
+        told[f"launches on {device}"] = f"tuned, by {cache_folder() / key.file}" if tuned else usual
+    return told
 
 
 def _machine() -> dict[str, str]:
