@@ -17,6 +17,7 @@ from pipeline.cuda.shapes import CHOICES, DEFAULT_SHAPES, Shapes
 from pipeline.cuda.tuned import Key, cache_folder, kernels_digest, load, shapes_for, store
 from pipeline.frame import Geometry, PixelFormat
 from pipeline.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
+from service import doctor
 
 KEY = Key("some GPU", 13000, "of these kernels")
 LEAST, MOST = (Shapes(**{name: pick(values) for name, values in CHOICES.items()}) for pick in (min, max))
@@ -102,6 +103,18 @@ def test_a_lane_uses_what_was_stored_for_its_gpu_else_the_defaults(
     store(replace(KEY, gpu="GPU 0"), LEAST, cache_folder())
     assert (shapes_for(0), shapes_for(1)) == (LEAST, DEFAULT_SHAPES)
     assert cache_folder() == tmp_path / "lumaflow"
+
+
+def test_doctor_says_which_gpus_are_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "available_devices", lambda: ["cpu", "cuda:0", "cuda:1"])
+    monkeypatch.setattr(tuned, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
+    path = store(replace(KEY, gpu="GPU 1"), LEAST, cache_folder())
+    told = doctor._launches()
+    assert "lumaflow bench tune" in told["launches on cuda:0"]
+    assert told["launches on cuda:1"] == f"tuned, by {path}"
+    monkeypatch.setattr(doctor, "available_devices", lambda: ["cpu"])
+    assert doctor._launches() == {}
 
 
 def test_the_cache_lies_below_home_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
