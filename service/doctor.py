@@ -74,15 +74,11 @@ def _launches() -> dict[str, str]:
     gpus = [device for device in available_devices() if device != "cpu"]
     if not gpus:
         return {}
-    from pipeline.cuda.tuned import cache_folder, key_of, load
+    from pipeline.cuda.tuned import kept_for
 
-    told = {}
-    for device in gpus:
-        key = key_of(int(device.removeprefix("cuda:")))
-        tuned = load(key, cache_folder()) is not None
-        usual = "the defaults; `lumaflow bench tune` looks for better ones"
-        told[f"launches on {device}"] = f"tuned, by {cache_folder() / key.file}" if tuned else usual
-    return told
+    usual = "the defaults; `lumaflow bench tune` looks for better ones"
+    files = {device: kept_for(int(device.removeprefix("cuda:"))) for device in gpus}
+    return {f"launches on {device}": f"tuned, by {file}" if file else usual for device, file in files.items()}
 
 
 def _machine() -> dict[str, str]:

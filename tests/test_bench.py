@@ -16,9 +16,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from pipeline.cuda import tuned
 from pipeline.errors import FrameError
 from pipeline.frame import Geometry, PixelFormat
-from service.bench import app
+from service.bench import app, host
 from service.bench.figure import Figure, Limit, Missing
 from service.bench.host import describe_host
 from service.bench.processes import descendants, rss_bytes
@@ -142,6 +143,16 @@ def test_the_header_names_the_processor_and_the_versions() -> None:
     host = describe_host()
     assert "cores" in host["cpu"]
     assert {"python", "lumaflow", "numpy", "opencv-python-headless"} <= set(host)
+
+
+def test_the_header_says_whose_launches_are_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "available_devices", lambda: ["cpu", "cuda:0", "cuda:1"])
+    monkeypatch.setattr(tuned, "kept_for", lambda index: Path("a file") if index == 1 else None)
+    assert describe_host()["launches"] == "tuned on cuda:1"
+    monkeypatch.setattr(tuned, "kept_for", lambda index: None)
+    assert describe_host()["launches"] == "default"
+    monkeypatch.setattr(host, "available_devices", lambda: ["cpu"])
+    assert "launches" not in describe_host()
 
 
 def test_memory_is_read_for_a_process_and_for_those_it_started() -> None:

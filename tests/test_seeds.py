@@ -14,6 +14,7 @@ from pictures import picture
 from shim import ShimKernel, build
 
 from pipeline import functions
+from pipeline.backend import available_devices
 from pipeline.cuda import seeds
 from pipeline.cuda.seeds import launch, source
 from pipeline.errors import DeviceError
@@ -151,6 +152,33 @@ def test_no_gradient_is_too_large_for_half_precision(kernel):
     launch.describe_hog(None, kernel("seed_hog", SUM=1, HALF=1), gradients, hog_weights(), scratch, hog)
     assert np.isfinite(hog).all()
     np.testing.assert_allclose(hog.astype(np.float32), wanted, rtol=0, atol=5e-4)
+
+
+@pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
+@pytest.mark.parametrize(("read", "half"), [*product(range(3), range(2))])
+def test_gradients_on_a_gpu_are_those_of_the_cpu(rng, read, half):
+    from pipeline.cuda.seeds import trials
+
+    luma = cupy.asarray(rng.integers(0, 256, (64, 128), np.uint8))
+    gradients = cupy.empty((*luma.shape, 2), trials.KINDS[half])
+    texture = trials.texture_of(luma)
+    kernel = trials._compiled("seed_gradient", READ=read, HALF=half)
+    given = np.uint64(texture.ptr) if read == trials.TEXTURE else luma
+    stream = cupy.cuda.get_current_stream()
+    launch.take_gradients(stream, kernel, given, cupy.asarray(hog_gamma()), gradients)
+    roots = np.pad(hog_gamma()[luma.get()], 1, mode="reflect")
+    across, down = roots[1:-1, 2:] - roots[1:-1, :-2], roots[2:, 1:-1] - roots[:-2, 1:-1]
+    assert np.array_equal(gradients.get(), np.stack([across, down], axis=-1).astype(gradients.dtype))
+
+
+@pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
+@pytest.mark.parametrize(("half", "tolerance"), [(0, 2e-6), (1, 5e-4)])
+def test_descriptors_on_a_gpu_are_those_of_the_cpu(rng, half, tolerance):
+    from pipeline.cuda.seeds import trials
+
+    luma = picture(rng, (136, 264), 3)
+    found = trials.describe(0, luma, half)
+    np.testing.assert_allclose(found, functions.hog(luma), rtol=0, atol=tolerance)
 
 
 def cuda_headers() -> Path:

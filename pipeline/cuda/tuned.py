@@ -45,6 +45,12 @@ def shapes_for(index: int) -> Shapes:
     return load(key_of(index), cache_folder()) or DEFAULT_SHAPES
 
 
+def kept_for(index: int) -> Path | None:
+    """The file from which lanes on GPU `index` have their shapes; None where they use the defaults."""
+    key = key_of(index)
+    return cache_folder() / key.file if load(key, cache_folder()) else None
+
+
 def cache_folder() -> Path:
     """Where the system says that this user's caches lie."""
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")

@@ -131,6 +131,7 @@ def bench_service(
     scene: Picture = Scene.DARK,
     image: Photograph = None,
     json: Json = None,
+    plot: Plot = None,
 ) -> None:
     """JPEG frames over HTTP beside the bare loop imdecode, lane, imencode on the same cores."""
     geometry = Geometry(width, height, PixelFormat.BGR24)
@@ -139,7 +140,7 @@ def bench_service(
         for seed in range(PICTURES)
     ]
     chosen = choose_device(device).device
-    _report("lumaflow bench service", measure_service(chosen, geometry, images, frames), json)
+    _report("lumaflow bench service", measure_service(chosen, geometry, images, frames), json, plot)
 
 
 def _geometries(size: str | None) -> Iterable[Geometry]:
@@ -167,7 +168,7 @@ def _pixels(scene: Scene, image: Path | None, geometry: Geometry, seed: int = 0)
     return read_picture(image, geometry) if image else picture(scene, geometry, seed)
 
 
-def _report(title: str, figures: Iterable[Entry], json: Path | None, plot: Path | None = None) -> None:
+def _report(title: str, figures: Iterable[Entry], json: Path | None, plot: Path | None) -> None:
     console = Console()
     with console.status("measuring"):
         report = Report(title, describe_host(), tuple(figures))

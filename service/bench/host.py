@@ -7,6 +7,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from pipeline.backend import available_devices
+
 PACKAGES = (
     "lumaflow",
     "numpy",
@@ -28,7 +30,7 @@ PACKAGES = (
 
 def describe_host() -> dict[str, str]:
     """Name and value of everything a reader needs to place the figures; what is not there is left out."""
-    return {"cpu": _cpu(), **_gpu(), "python": platform.python_version(), **_versions()}
+    return {"cpu": _cpu(), **_gpu(), **_launches(), "python": platform.python_version(), **_versions()}
 
 
 def _cpu() -> str:
@@ -58,6 +60,17 @@ def _gpu() -> dict[str, str]:
         return {}
     names, drivers = zip(*(line.split(", ") for line in answer.stdout.splitlines()), strict=True)
     return {"gpu": ", ".join(names), "driver": drivers[0]}
+
+
+def _launches() -> dict[str, str]:
+    """Whether lanes use launch shapes that `lumaflow bench tune` has kept."""
+    gpus = [device for device in available_devices() if device != "cpu"]
+    if not gpus:
+        return {}
+    from pipeline.cuda.tuned import kept_for
+
+    tuned = [device for device in gpus if kept_for(int(device.removeprefix("cuda:")))]
+    return {"launches": f"tuned on {', '.join(tuned)}" if tuned else "default"}
 
 
 def _versions() -> dict[str, str]:

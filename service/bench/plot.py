@@ -11,6 +11,7 @@ from service.bench.report import Report
 
 INCHES_A_BAR = 0.3
 WIDTH_INCHES = 9.0
+WIDE = 50  # times the shortest bar: where the longest is longer, the scale is logarithmic
 
 
 def draw(report: Report, path: Path) -> None:
@@ -50,6 +51,8 @@ def _draw_panel(axis: Any, figures: list[Figure]) -> None:
     limits = [(row, f.limit.value * scale) for row, f in enumerate(figures) if f.limit is not None]
     for row, limit in limits:
         axis.plot([limit, limit], [row - 0.4, row + 0.4], color="#e45756")  # what it is held against
+    if max(medians) > WIDE * min(medians) > 0:
+        axis.set_xscale("log")
     axis.invert_yaxis()
     axis.set_title(figures[0].subject, loc="left")
     axis.set_xlabel(unit)
