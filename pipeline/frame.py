@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -36,7 +37,7 @@ DLPACK_CUDA = (2, 13)
 
 UNTAGGED = Color()
 
-OF_PLANES = frozenset({"pixels", "pixel_format", "chroma", "width"})
+OF_PLANES = ("pixels", "pixel_format", "chroma", "width")
 """What of a frame belongs to its planes; the rest is its time and its tags."""
 
 _geometry = lru_cache(256)(Geometry)
@@ -151,9 +152,15 @@ class Frame:
     def shown(self, enhanced: "Frame") -> "Frame":
         """The planes of `enhanced` with this frame's time and tags."""
         shown = object.__new__(Frame)  # not made anew: its planes were checked when `enhanced` was
-        for name in Frame.__dataclass_fields__:
-            object.__setattr__(shown, name, getattr(enhanced if name in OF_PLANES else self, name))
+        for name, value in zip(OF_PLANES, _of_planes(enhanced), strict=True):
+            object.__setattr__(shown, name, value)
+        for name, value in zip(OF_TAGS, _of_tags(self), strict=True):
+            object.__setattr__(shown, name, value)
         return shown
+
+
+OF_TAGS = tuple(name for name in Frame.__dataclass_fields__ if name not in OF_PLANES)
+_of_planes, _of_tags = attrgetter(*OF_PLANES), attrgetter(*OF_TAGS)
 
 
 def on_device(array: Any) -> bool:

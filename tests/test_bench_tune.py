@@ -59,10 +59,10 @@ def test_what_is_hardly_faster_is_left_alone() -> None:
 
 def test_a_job_that_wins_only_once_keeps_its_defaults() -> None:
     def clock(job: object, size: Size, shapes: Shapes) -> float:
-        return 1e-5 * (1 - 0.3 * (shapes.hog_rows == 2) + 0.3 * (shapes.clahe_blocks == 66))
+        return 1e-5 * (1 - 0.3 * (shapes.hog_blocks == 132) + 0.3 * (shapes.clahe_blocks == 66))
 
-    lucky = replace(DEFAULT_SHAPES, hog_rows=2, clahe_blocks=66)
-    assert confirmed(clock, lucky) == replace(DEFAULT_SHAPES, hog_rows=2)
+    lucky = replace(DEFAULT_SHAPES, hog_blocks=132, clahe_blocks=66)
+    assert confirmed(clock, lucky) == replace(DEFAULT_SHAPES, hog_blocks=132)
 
 
 def test_the_search_ends_in_time_with_what_it_has() -> None:
@@ -82,8 +82,8 @@ def test_what_was_found_is_held_against_the_defaults() -> None:
     assert len(figures) == 2 * len(JOBS)
     assert all(figure.ratio is not None and figure.ratio < 1 for figure in figures)
     numbers = {figure.name: figure for figure in shape_figures("cuda:0", BEST)}
-    assert numbers["hog_rows"].unit == "rows"
-    assert numbers["hog_rows"].median == BEST.hog_rows
+    assert numbers["hog_blocks"].unit == "blocks"
+    assert numbers["hog_blocks"].median == BEST.hog_blocks
 
 
 def test_tuning_asks_for_a_gpu() -> None:

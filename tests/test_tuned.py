@@ -72,12 +72,12 @@ def changed(**shapes: object) -> bytes:
         json.dumps(whole()).encode()[:-20],
         json.dumps({"key": asdict(KEY)}).encode(),
         json.dumps(whole() | {"shapes": [1, 2]}).encode(),
-        json.dumps(whole() | {"shapes": {"hog_rows": 4}}).encode(),
+        json.dumps(whole() | {"shapes": {"hog_blocks": 132}}).encode(),
         changed(blocks=7),
-        changed(hog_rows="4"),
-        changed(hog_rows=True),
-        changed(hog_rows=4.0),
-        changed(hog_rows=0),
+        changed(hog_blocks="132"),
+        changed(hog_blocks=True),
+        changed(hog_blocks=132.0),
+        changed(hog_blocks=0),
         changed(clahe_blocks=1 << 40),
         changed(clahe_pixels=-1),
         b" " * (1 << 16) + json.dumps(whole()).encode(),
@@ -144,7 +144,7 @@ def test_no_shapes_change_a_bit(
     kernels = open_shim(tmp_path, one.geometry, options)
     wanted = run_step(kernels, one, options)
     few = replace(LEAST, **{name: 2 for name in CHOICES})
-    many = replace(MOST, **{name: 64 for name in CHOICES if name.endswith("pixels")}, hog_rows=1)
+    many = replace(MOST, **{name: 64 for name in CHOICES if name.endswith("pixels")})
     for shapes in (LEAST, MOST, few, many):
         found = run_step(kernels, one, options, shapes=shapes)
         for name, value in wanted.items():

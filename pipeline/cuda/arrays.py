@@ -57,24 +57,25 @@ def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[A
 def scratch_arrays(geometry: Geometry, options: Options, shapes: Shapes = DEFAULT_SHAPES) -> Spec:
     """Device memory of one lane that no result lies in. All zero at first; each step leaves it ready.
 
-    They serve one frame at a time, in order; so does `luma` (features of mixed or deep pixels), which apply
-    writes and the features read.
+    They serve one frame at a time, in order.
     """
     scope = scope_of(geometry, options, shapes)
-    spec = _word_scratch(scope) if scope.deep else _byte_scratch(scope)
-    if scope.needs_luma:
-        spec["luma"] = (scope.turned.shape[:2], np.uint8)
-    return spec
+    return _word_scratch(scope) if scope.deep else _byte_scratch(scope)
 
 
 def result_arrays(geometry: Geometry, options: Options) -> Spec:
-    """What one frame leaves behind besides its pixels; an empty HOG is left out."""
+    """What one frame leaves behind besides its pixels; an empty HOG is left out.
+
+    `luma` is what the features describe of mixed or deep pixels.
+    """
     scope = scope_of(geometry, options)
     (columns, rows), output = options.equalization.grid, scope.output
     places = (rows, columns, scope.levels)
     spec: Spec = {"bins": ((scope.levels,), np.uint32), "luts": (places, output.dtype.type)}
     if scope.display is not None:
         spec["display_luts"] = (places, np.uint8)
+    if scope.needs_luma:
+        spec["luma"] = (scope.turned.shape[:2], np.uint8)
     if scope.checked:
         spec["beyond"] = ((2,), np.uint32)
     if options.heatmap:

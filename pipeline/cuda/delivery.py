@@ -18,7 +18,7 @@ def deliver(
     """The answer to the frame in `slot`, its picture in the `out` that was given."""
     ticket = slot.ticket
     assert ticket is not None
-    host = slot.host | {name: slot.arrays[name] for name in slot.kept.arrays}
+    host = slot.host
     shown = slot.output if ticket.out is None else ticket.out
     if not ticket.direct and ticket.out is not None:
         count = 1 if ticket.in_place else len(shown.planes)

@@ -1,7 +1,6 @@
 """CUDA's error codes as lumaflow's errors: out of memory, lost for good, or merely refused."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from cupy.cuda.memory import OutOfMemoryError
 from cupy.cuda.runtime import CUDARuntimeError
@@ -14,15 +13,26 @@ STICKY = frozenset({46, 214, 220, 700, 702, 708, 709, 710, 714, 715, 716, 717, 7
 """Codes after which every further call of this process fails: illegal address, launch failure, ECC ..."""
 
 
-@contextmanager
-def translated(doing: str) -> Iterator[None]:
-    """Raise CUDA errors of the enclosed calls as a DeviceError that says what was being done."""
-    try:
-        yield
-    except OutOfMemoryError as error:
-        raise out_of_memory(doing, error) from error
-    except (CUDARuntimeError, CUDADriverError) as error:
-        raise fault(doing, error) from error
+class translated:  # in lower case like those of contextlib
+    """Raise CUDA errors of the enclosed lines as a DeviceError that says what was being done.
+
+    Can be entered again and again: a lane keeps those of its every frame.
+    """
+
+    __slots__ = ("_doing",)
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OutOfMemoryError):
+            raise out_of_memory(self._doing, error) from error
+        if isinstance(error, (CUDARuntimeError, CUDADriverError)):
+            raise fault(self._doing, error) from error
 
 
 def fault(doing: str, error: CUDARuntimeError | CUDADriverError) -> DeviceError:

@@ -122,7 +122,7 @@ def clahe(
         tone, found = _counted(at, plane, geometry, options)
         if equalization.mode is Mode.IDENTITY:
             found["luts"].set(unmapped_lut(level_span(geometry, shown))[None, None], stream=at)
-        tone.apply(at, plane, found, mapped)
+        tone.apply(at, plane, found, found | {"enhanced": mapped})
         return _given(out, mapped)
 
 

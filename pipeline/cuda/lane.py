@@ -22,14 +22,17 @@ from pipeline.options import Options
 from pipeline.stage import Stage
 from pipeline.succession import Succession
 
+ENQUEUING, WAITING = translated("enqueuing a frame"), translated("waiting for a frame")
+
 
 class CudaLane:
     """A lane on one GPU; `submit` only enqueues, `collect` waits for the oldest frame.
 
-    A step is captured once a slot as a CUDA graph and replayed. Copies stay outside the graph, since the
-    host side of a frame may lie in any page-locked memory; so do the rare frames that are mapped by their own
-    LUT or are corrupt. Enhanced pixels go straight to an `out` that is page-locked or lies on the device; any
-    other is filled by `collect`. Planes on the device are read once what CuPy's current stream holds is done.
+    A step is captured once a slot as CUDA graphs and replayed: one maps the frame, one describes it, while
+    the picture already goes down. Copies stay outside the graphs, since the host side of a frame may lie in
+    any page-locked memory; so do the rare frames that are mapped by their own LUT or are corrupt. Enhanced
+    pixels go straight to an `out` that is page-locked or lies on the device; any other is filled by
+    `collect`. Planes on the device are read once what CuPy's current stream holds is done.
 
     Whether a value lies beyond the depth of a frame is known only when it is collected: then `collect`
     refuses it, and it takes its number and its mapping with it, as if it had not been submitted. Only where
@@ -70,11 +73,13 @@ class CudaLane:
         ring = self._open_ring()
         slot = self._next_slot(ring)
         check_frame(self.geometry, frame, self.output, out)
-        with translated("enqueuing a frame"):
+        with ENQUEUING:
             self._device.use()
             slot.ticket = self._ticket(ring, frame, out)
             self._upload(slot, slot.ticket)
-            self._compute(ring, slot, slot.ticket)
+            self._map(ring, slot, slot.ticket)
+            if self._step.describes:
+                self._describe(slot, slot.ticket)
             self._download(slot, slot.ticket)
         ring.submitted += 1
 
@@ -84,7 +89,7 @@ class CudaLane:
         if not self.in_flight:
             raise StateError("nothing is in flight; submit a frame before you collect one")
         slot = ring.oldest()
-        with translated("waiting for a frame"):
+        with WAITING:
             self._device.use()
             slot.done.synchronize()
         ring.collected += 1
@@ -108,41 +113,56 @@ class CudaLane:
         self.close()
 
     def _upload(self, slot: Slot, ticket: Ticket) -> None:
-        upload, planes = self._streams.upload, ticket.frame.planes
+        upload, frame = self._streams.upload, ticket.frame
+        born = frame.pixels is slot.input.pixels and frame.chroma is slot.input.chroma
+        planes = () if born else frame.planes
         if any(map(transfer.on_device, planes)):
             upload.wait_event(cupy.cuda.get_current_stream().record())
-        born = _are_same(planes, slot.input.planes)
-        if not born and not all(map(reachable, planes)):
+        if not all(map(reachable, planes)):
             _move(planes, slot.input.planes, ticket.in_place)
             born = True
         with slot.clock.around(Stage.UPLOAD, upload, ticket.timed):
             if born:
-                end = "chroma" if ticket.in_place else None
-                transfer.copy_block(upload, slot.host_input, slot.device_incoming, end=end)
+                (slot.up_luma if ticket.in_place else slot.up).enqueue(upload)
             else:
                 count = 1 if ticket.in_place else len(planes)
                 transfer.copy_planes(upload, planes[:count], slot.incoming[:count])
         slot.uploaded.record(upload)
 
-    def _compute(self, ring: Ring, slot: Slot, ticket: Ticket) -> None:
+    def _map(self, ring: Ring, slot: Slot, ticket: Ticket) -> None:
         enhance = self._streams.enhance
         enhance.wait_event(slot.uploaded)
         if self.options.graph and not (ticket.own or ticket.carried):
-            slot.graphs[ticket.timed].launch(enhance)
+            slot.mapping[ticket.timed].launch(enhance)
         else:
-            self._step.run(slot, ring.before(slot), ticket.own, ticket.carried, ticket.timed)
+            self._step.map(slot, ring.before(slot), ticket.own, ticket.carried, ticket.timed)
         slot.enhanced.record(enhance)
 
+    def _describe(self, slot: Slot, ticket: Ticket) -> None:
+        hog = self._streams.hog
+        hog.wait_event(slot.enhanced)
+        if self.options.graph:
+            slot.describing[ticket.timed].launch(hog)
+        else:
+            self._step.describe(slot, ticket.timed)
+        slot.described.record(hog)
+
     def _download(self, slot: Slot, ticket: Ticket) -> None:
-        download = self._streams.download
+        """The picture goes down while it is described."""
+        download, clock, timed = self._streams.download, slot.clock, ticket.timed
         download.wait_event(slot.enhanced)
-        with slot.clock.around(Stage.DOWNLOAD, download, ticket.timed):
-            first = "enhanced" if ticket.in_place else slot.first_down
+        with clock.around(Stage.DOWNLOAD, download, timed):
             if ticket.direct and ticket.out is not None:
                 count = 1 if ticket.in_place else len(slot.planes)
                 transfer.copy_planes(download, slot.planes[:count], ticket.out.planes[:count])
-                first = "applied"
-            transfer.copy_block(download, slot.device_block, slot.host_outcome, first)
+                slot.down_rest.enqueue(download)
+            else:
+                (slot.down_picture if ticket.in_place else slot.down).enqueue(download)
+        if self._step.describes:
+            download.wait_event(slot.described)
+        if slot.down_described is not None:
+            with clock.around(Stage.DOWNLOAD, download, timed, part=1):
+                slot.down_described.enqueue(download)
         slot.done.record(download)
 
     def _ticket(self, ring: Ring, frame: Frame, out: Frame | None) -> Ticket:
@@ -156,7 +176,7 @@ class CudaLane:
         """What a finished slot holds. Raises FrameError for a frame that is refused."""
         ticket = slot.ticket
         assert ticket is not None
-        beyond, highest = (int(n) for n in slot.host.get("beyond", (0, 0)))
+        beyond, highest = map(int, slot.host.get("beyond", (0, 0)))
         if beyond and not self.options.clamp:
             if not self.in_flight:
                 self._planned.follow(self._told)
@@ -182,10 +202,6 @@ def _chroma_stays(geometry: Geometry, options: Options) -> bool:
     """Whether the planes beside the luma come out as they went in."""
     scope = scope_of(geometry, options)
     return not (scope.turns or scope.gains) and len(geometry.plane_shapes) > 1
-
-
-def _are_same(planes: Planes, others: Planes) -> bool:
-    return all(plane is other for plane, other in zip(planes, others, strict=True))
 
 
 def _move(planes: Planes, targets: Planes, luma_alone: bool) -> None:

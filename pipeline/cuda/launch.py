@@ -159,13 +159,8 @@ def plan_hog(geometry: Geometry, layout: HogLayout, shapes: Shapes = DEFAULT_SHA
     if columns < 1 or rows < 1:
         return None
     strips = -(-columns // step)
-    run = min(max(strips * rows // shapes.hog_blocks, 1), shapes.hog_rows)
-    return Plan(
-        name,
-        (strips, -(-rows // run), 1),
-        (HOG_CELLS * HOG_CELL_PX, 1, 1),
-        (np.int32(columns), np.int32(rows), np.int32(run)),
-    )
+    runs = min(max(shapes.hog_blocks // strips, 1), rows)
+    return Plan(name, (strips, runs, 1), (HOG_CELLS * HOG_CELL_PX, 1, 1), (np.int32(columns), np.int32(rows)))
 
 
 def plan_lbp(geometry: Geometry, lbp: Lbp) -> Plan:

@@ -112,7 +112,10 @@ def _times(lane: CudaLane, moved_bytes: int) -> Times:
     watched = {name: Watched(kernel) for name, kernel in kernels.items()}
     kernels.update(watched)
     for slot in ring.slots:
-        step.run(slot, ring.before(slot))
+        step.map(slot, ring.before(slot))
+        lane._streams.synchronize()
+        if step.describes:
+            step.describe(slot)
     lane._streams.synchronize()
     kernels.update({name: kernel.unwatched for name, kernel in watched.items()})
     times = Times([], {}, moved_bytes)
@@ -128,11 +131,22 @@ def _times(lane: CudaLane, moved_bytes: int) -> Times:
 
 
 def _step_seconds(lane: CudaLane) -> list[float]:
-    step, ring, stream = lane._step, lane._open_ring(), lane._streams.enhance
-    with captured(stream) as graph:
-        for slot in islice(cycle(ring.slots), STEPS):
-            step.run(slot, ring.before(slot))
-    return replay(graph, stream, STEPS)
+    """A frame is described while the next one is mapped, as in the lane."""
+    step, ring, streams = lane._step, lane._open_ring(), lane._streams
+    enhance, hog = streams.enhance, streams.hog
+    with captured(enhance) as graph:
+        for number, slot in enumerate(islice(cycle(ring.slots), STEPS)):
+            if step.describes and number >= len(ring.slots):
+                enhance.wait_event(slot.described)  # what the host sees to in the lane
+            step.map(slot, ring.before(slot))
+            if step.describes:
+                slot.enhanced.record(enhance)
+                hog.wait_event(slot.enhanced)
+                step.describe(slot)
+                slot.described.record(hog)
+        if step.describes:
+            enhance.wait_event(slot.described)
+    return replay(graph, enhance, STEPS)
 
 
 class Graph:

@@ -7,10 +7,11 @@ import cupy
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from pipeline.cuda.arrays import first_luts, result_arrays
+from pipeline.cuda.arrays import Spec, first_luts, result_arrays
 from pipeline.cuda.memory import ALIGN_PITCH_BYTES, DeviceBlock, PinnedBlock
 from pipeline.cuda.scope import Scope, scope_of
 from pipeline.cuda.timing import StageClock
+from pipeline.cuda.transfer import block_copy
 from pipeline.formats import Color
 from pipeline.frame import Frame, Geometry, LutKind
 from pipeline.options import Options
@@ -20,7 +21,10 @@ ON_REQUEST = ("hog", "lbp", "lbp_labels")
 """Results that stay on the device when `Options.features_on_device` is set."""
 
 MAPPINGS = ("luts", "display_luts")
-"""What the next frame is mapped through; stays on the device."""
+"""What the next frame is mapped through."""
+
+STAYING = (*MAPPINGS, "luma")
+"""What the host never sees."""
 
 Planes = tuple[Any, ...]
 
@@ -60,27 +64,25 @@ class Slot:
     chroma : device, the other planes of the enhanced frame. They lie between the incoming luma and the
         enhanced one: what comes up whole, and what goes down whole, is one copy each, and chroma that stays
         as it is moves no further
-    enhanced, bins, applied, ... : device arrays that come down to `host` with the chroma
+    enhanced, bins, applied, ... : device arrays that come down to `host` with the chroma; descriptors last
     luts : device, the mapping made from this frame, read by the next one
     """
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
         scope = scope_of(geometry, options)
         results = result_arrays(geometry, options)
-        mappings = {name: results.pop(name) for name in MAPPINGS if name in results}
-        kept = {
-            name: results.pop(name) for name in ON_REQUEST if name in results and options.features_on_device
-        }
+        kept = {name: results.pop(name) for name in STAYING if name in results}
+        if options.features_on_device:
+            kept |= {name: results.pop(name) for name in ON_REQUEST if name in results}
         first, *chroma = _plane_specs(scope.turned, "raw")
         outcome = dict([*chroma, ("enhanced", pitched(scope.output.shape, scope.output.dtype.type))])
-        outcome |= {"applied": mappings["luts"], **results}
+        outcome |= {"applied": kept["luts"], **results}
         incoming = dict(_plane_specs(geometry, "raw"))
 
         self.device_block = DeviceBlock(dict([first]) | outcome)
         self.device_incoming = DeviceBlock(incoming) if scope.turns else self.device_block
         self.host_input, self.host_outcome = PinnedBlock(incoming), PinnedBlock(outcome)
-        self.kept = DeviceBlock({**mappings, **kept})
-        self.first_down = next(iter(outcome))
+        self.kept = DeviceBlock(kept)
 
         self.incoming = _planes_of(self.device_incoming.arrays, geometry)
         self.input = _frame(_planes_of(self.host_input.arrays, geometry), geometry)
@@ -88,13 +90,24 @@ class Slot:
         for name, lut in first_luts(geometry, options).items():
             self.arrays[name][...] = cupy.asarray(lut)
 
-        self.uploaded, self.forked, self.lut_ready, self.enhanced = (
-            cupy.cuda.Event(disable_timing=True) for _ in range(4)
-        )
-        self.done = cupy.cuda.Event(disable_timing=True)
+        self._plan_copies(outcome)
+        self.uploaded, self.forked, self.lut_ready, self.enhanced = _events(4)
+        self.parted, self.joined, self.described, self.done = _events(4)
         self.clock = StageClock()
-        self.graphs: dict[bool, Any] = {}  # the captured step, without and with stage times
+        # The captured halves of the step, without and with stage times.
+        self.mapping: dict[bool, Any] = {}
+        self.describing: dict[bool, Any] = {}
         self.ticket: Ticket | None = None
+
+    def _plan_copies(self, outcome: Spec) -> None:
+        up, down = (self.host_input, self.device_incoming), (self.device_block, self.host_outcome)
+        self.up = block_copy(*up)
+        self.up_luma = block_copy(*up, end="chroma") if len(self.incoming) > 1 else self.up
+        described = next((name for name in ON_REQUEST if name in outcome), None)
+        self.down, self.down_picture, self.down_rest = (
+            block_copy(*down, first, described) for first in (next(iter(outcome)), "enhanced", "applied")
+        )
+        self.down_described = block_copy(*down, described) if described else None
 
     def _name_arrays(self, scope: Scope, options: Options) -> None:
         turned, output = scope.turned, scope.output
@@ -111,11 +124,17 @@ class Slot:
         )
         if options.hog is not None:
             self.host.setdefault("hog", np.empty(hog_shape(output, options.hog.layout), np.float32))
+        if options.features_on_device:
+            self.host |= {name: self.arrays[name] for name in ON_REQUEST if name in self.kept.arrays}
 
     @property
     def planes(self) -> Planes:
         """The enhanced planes on the device."""
         return (self.arrays["enhanced"], *self.chroma)
+
+
+def _events(number: int) -> list[Any]:
+    return [cupy.cuda.Event(disable_timing=True) for _ in range(number)]
 
 
 class Ring:

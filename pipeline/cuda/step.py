@@ -33,25 +33,32 @@ class Step:
         self._turns = turn.plan_turns(scope)
         self._gains = turn.plan_gains(scope)
         self._hog, self._lbp = launch.plan_features(scope)
-        # The shorter branch notes what was applied: without features that is `enhance`, if LUTs are deep.
-        self._notes_late = scope.deep and not scope.features
+
+    @property
+    def describes(self) -> bool:
+        """Whether there is more to a step than `map`."""
+        return self._hog is not None or self._lbp is not None
 
     def capture(self, ring: Ring) -> None:
-        """Capture the steady step of every slot as a graph, without and with stage times."""
-        enhance = self._streams.enhance
+        """Capture the two halves of every slot's steady step as graphs, without and with stage times."""
+        enhance, hog = self._streams.enhance, self._streams.hog
         for slot in ring.slots:
             for timed in (False, True):
                 enhance.begin_capture()
-                self.run(slot, ring.before(slot), timed=timed)
-                slot.graphs[timed] = enhance.end_capture()
+                self.map(slot, ring.before(slot), timed=timed)
+                slot.mapping[timed] = enhance.end_capture()
+                if self.describes:
+                    hog.begin_capture()
+                    self.describe(slot, timed)
+                    slot.describing[timed] = hog.end_capture()
 
-    def run(
+    def map(
         self, slot: Slot, previous: Slot, own: bool = False, carried: bool = False, timed: bool = False
     ) -> None:
-        """Enqueue the step of the frame in `slot`; the same lines are captured and run.
+        """Enqueue the mapping of the frame in `slot`, and of its own mapping the making.
 
-        `enhance` runs the steps of all frames in order, so LUT N-1 is ready when step N begins: apply waits
-        for nothing else. `histogram` forks off beside it and joins at the end of the step.
+        The same lines are captured and run. `enhance` maps all frames in order, so LUT N-1 is ready when
+        frame N comes: apply waits for nothing else. `histogram` forks off beside it and joins at the end.
         """
         histogram, enhance = self._streams.histogram, self._streams.enhance
         source = slot if own else previous
@@ -65,23 +72,28 @@ class Step:
         if carried:
             for name, luts in mapping.items():
                 transfer.copy_on_device(histogram, luts, slot.arrays[name])
-        if not self._notes_late:
-            transfer.copy_on_device(histogram, mapping["luts"], slot.arrays["applied"])
         slot.lut_ready.record(histogram)
 
         if own:
             enhance.wait_event(slot.lut_ready)
         with slot.clock.around(Stage.APPLY, enhance, timed):
             self.apply(slot, mapping)
-        if self._notes_late:
-            transfer.copy_on_device(enhance, mapping["luts"], slot.arrays["applied"])
+        transfer.copy_on_device(enhance, mapping["luts"], slot.arrays["applied"])
+        enhance.wait_event(slot.lut_ready)
+
+    def describe(self, slot: Slot, timed: bool = False) -> None:
+        """Enqueue the descriptors of the enhanced frame in `slot`: LBP beside HOG, which it joins."""
+        hog, lbp = self._streams.hog, self._streams.lbp
+        slot.parted.record(hog)
         if self._hog is not None:
-            with slot.clock.around(Stage.HOG, enhance, timed):
+            with slot.clock.around(Stage.HOG, hog, timed):
                 self.describe_hog(slot, self._hog)
         if self._lbp is not None:
-            with slot.clock.around(Stage.LBP, enhance, timed):
+            lbp.wait_event(slot.parted)
+            with slot.clock.around(Stage.LBP, lbp, timed):
                 self.describe_lbp(slot, self._lbp)
-        enhance.wait_event(slot.lut_ready)
+            slot.joined.record(lbp)
+            hog.wait_event(slot.joined)
 
     def turn(self, slot: Slot) -> None:
         """Launch the turn of the incoming planes, on `enhance`; for most frames there is none."""
@@ -96,36 +108,33 @@ class Step:
     def apply(self, slot: Slot, mapping: Mapping[str, Any]) -> None:
         """Launch the mapping of the raw frame and the gain of its chroma, on `enhance`."""
         enhance = self._streams.enhance
-        self._tone.apply(enhance, slot.raw, mapping, slot.arrays["enhanced"])
+        self._tone.apply(enhance, slot.raw, mapping, slot.arrays)
         for plan, samples in zip(self._gains, slot.planes, strict=True):
             if plan is not None:
                 turn.launch_gain(enhance, self._kernels, plan, samples, self._tables["chroma"])
 
     def describe_hog(self, slot: Slot, plan: launch.Plan) -> None:
-        """Launch the HOG of the enhanced luma, on `enhance`."""
+        """Launch the HOG of the enhanced luma."""
         launch.launch_hog(
-            self._streams.enhance,
+            self._streams.hog,
             self._kernels,
             plan,
-            self._luma(slot),
+            self._tone.luma(slot.arrays),
             self._tables,
             slot.arrays["hog"],
         )
 
     def describe_lbp(self, slot: Slot, plan: launch.Plan) -> None:
-        """Launch the LBP of the enhanced luma, on `enhance`."""
+        """Launch the LBP of the enhanced luma."""
         launch.launch_lbp(
-            self._streams.enhance,
+            self._streams.lbp,
             self._kernels,
             plan,
-            self._luma(slot),
+            self._tone.luma(slot.arrays),
             self._tables,
             slot.arrays["lbp"],
             slot.arrays.get("lbp_labels", launch.NULL),
         )
-
-    def _luma(self, slot: Slot) -> Any:
-        return self._tone.luma(slot.arrays["enhanced"])
 
 
 def _upload_tables(tables: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The four streams of a lane."""
+"""The streams of a lane."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import cupy
@@ -17,9 +17,11 @@ class Streams:
     upload: Any = field(default_factory=_stream)
     histogram: Any = field(default_factory=_stream)
     enhance: Any = field(default_factory=_stream)
+    hog: Any = field(default_factory=_stream)
+    lbp: Any = field(default_factory=_stream)
     download: Any = field(default_factory=_stream)
 
     def synchronize(self) -> None:
-        """Wait until all four are idle."""
-        for stream in (self.upload, self.histogram, self.enhance, self.download):
-            stream.synchronize()
+        """Wait until all are idle."""
+        for each in fields(self):
+            getattr(self, each.name).synchronize()

@@ -1,8 +1,9 @@
 """When each stage of a slot's step began and ended, by CUDA events; read when the slot is collected."""
 
 import ctypes
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -15,32 +16,55 @@ RECORD_EXTERNAL = 1
 """cuEventRecordWithFlags: inside a capture, make a node that records an event the host can time."""
 
 
+NOT_TIMED = nullcontext()
+
+PARTS = {stage: 2 if stage is Stage.DOWNLOAD else 1 for stage in Stage}
+"""How often a step comes to each stage: the picture goes down first, its descriptors when they are done."""
+
+
 class StageClock:
-    """A pair of events for every stage of one slot."""
+    """A pair of events for every part of every stage of one slot."""
 
     def __init__(self) -> None:
-        self._events = {stage: (cupy.cuda.Event(), cupy.cuda.Event()) for stage in Stage}
-        self._used: set[Stage] = set()
+        self._spans = {(stage, part): Span() for stage in Stage for part in range(PARTS[stage])}
 
-    @contextmanager
-    def around(self, stage: Stage, stream: Any, timed: bool) -> Iterator[None]:
+    def around(self, stage: Stage, stream: Any, timed: bool, part: int = 0) -> AbstractContextManager[None]:
         """Time what the enclosed lines launch on `stream`, if `timed`."""
-        if not timed:
-            yield
-            return
-        began, ended = self._events[stage]
-        _record(began, stream)
-        yield
-        _record(ended, stream)
-        self._used.add(stage)
+        return self._spans[stage, part].on(stream) if timed else NOT_TIMED
 
     def read(self) -> Mapping[Stage, float]:
         """Seconds of every stage timed so far; the events must have passed."""
-        return {
-            stage: cupy.cuda.get_elapsed_time(*self._events[stage]) * 1e-3
-            for stage in Stage
-            if stage in self._used
-        }
+        seconds: dict[Stage, float] = defaultdict(float)
+        for (stage, _), span in self._spans.items():
+            if span.used:
+                seconds[stage] += span.seconds
+        return dict(seconds)
+
+
+class Span:
+    """What a pair of events stands around."""
+
+    def __init__(self) -> None:
+        self._began, self._ended = cupy.cuda.Event(), cupy.cuda.Event()
+        self._stream: Any = None
+        self.used = False
+
+    def on(self, stream: Any) -> "Span":
+        """This span, about to be entered for work on `stream`."""
+        self._stream = stream
+        return self
+
+    def __enter__(self) -> None:
+        _record(self._began, self._stream)
+
+    def __exit__(self, *_: object) -> None:
+        _record(self._ended, self._stream)
+        self.used = True
+
+    @property
+    def seconds(self) -> float:
+        """From the one event to the other."""
+        return float(cupy.cuda.get_elapsed_time(self._began, self._ended)) * 1e-3
 
 
 def _record(event: Any, stream: Any) -> None:

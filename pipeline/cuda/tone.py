@@ -12,7 +12,7 @@ Arrays = Mapping[str, Any]
 
 
 class Tone(Protocol):
-    """`arrays` are those of the frame's slot, `mapping` the LUTs to apply, by the same names."""
+    """`arrays` are those of the frame's slot, its pixels among them; `mapping` the LUTs to apply."""
 
     def count(self, stream: Any, raw: Any, arrays: Arrays, before: Arrays | None) -> None:
         """Launch the histogram of the raw plane and the LUTs made from it.
@@ -20,10 +20,10 @@ class Tone(Protocol):
         before : the LUTs that stay in force if the frame turns out to be refused, if there are any
         """
 
-    def apply(self, stream: Any, raw: Any, mapping: Arrays, enhanced: Any) -> None:
-        """Launch the mapping of the raw plane."""
+    def apply(self, stream: Any, raw: Any, mapping: Arrays, arrays: Arrays) -> None:
+        """Launch the mapping of the raw plane to `enhanced`, and to `luma` if there is one."""
 
-    def luma(self, enhanced: Any) -> Any:
+    def luma(self, arrays: Arrays) -> Any:
         """The (H, W) plane that the features describe."""
 
 
@@ -55,16 +55,16 @@ class ByteTone:
             arrays.get("distance", NULL),
         )
 
-    def apply(self, stream: Any, raw: Any, mapping: Arrays, enhanced: Any) -> None:
-        luma, mapped = self._scratch.get("luma"), self._scope.mapped
+    def apply(self, stream: Any, raw: Any, mapping: Arrays, arrays: Arrays) -> None:
+        enhanced, luma, mapped = arrays["enhanced"], arrays.get("luma"), self._scope.mapped
         if self._beside is not None:
             self._launch(stream, self._beside, raw, mapping, enhanced, luma)
         planes = (inside(raw, mapped), mapping, inside(enhanced, mapped))
         self._launch(stream, self._apply, *planes, None if luma is None else inside(luma, mapped))
 
-    def luma(self, enhanced: Any) -> Any:
-        luma = self._scratch.get("luma")
-        return enhanced if luma is None else luma[:, : self._scope.output.width]
+    def luma(self, arrays: Arrays) -> Any:
+        luma = arrays.get("luma")
+        return arrays["enhanced"] if luma is None else luma[:, : self._scope.output.width]
 
     def _launch(
         self, stream: Any, plan: launch.Plan, raw: Any, mapping: Arrays, enhanced: Any, luma: Any
@@ -98,16 +98,16 @@ class WordTone:
             words.launch_heatmap(stream, self._kernels, self._heatmap, tiles, *measured)
         self._make_luts(stream, arrays, before)
 
-    def apply(self, stream: Any, raw: Any, mapping: Arrays, enhanced: Any) -> None:
-        targets = {"luts": enhanced, "display_luts": self._scratch.get("luma")}
+    def apply(self, stream: Any, raw: Any, mapping: Arrays, arrays: Arrays) -> None:
+        targets = {"luts": arrays["enhanced"], "display_luts": arrays.get("luma")}
         for name, (kind, curve) in self._curves.items():
             target, mapped = targets[name], self._scope.mapped
             if curve.beside is not None:
                 self._map(stream, curve.beside, raw, self._tables[f"{kind}_unmapped"], target)
             self._map(stream, curve.apply, inside(raw, mapped), mapping[name], inside(target, mapped))
 
-    def luma(self, enhanced: Any) -> Any:
-        return self._scratch.get("luma", enhanced)
+    def luma(self, arrays: Arrays) -> Any:
+        return arrays.get("luma", arrays["enhanced"])
 
     def _make_luts(self, stream: Any, arrays: Arrays, before: Arrays | None) -> None:
         by_tiles = self._curves["luts"][1].apply.kernel.endswith("clahe")

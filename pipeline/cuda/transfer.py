@@ -1,6 +1,7 @@
 """Copies between host and device: enqueued, never waited for here. Either side may lie anywhere."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import cupy
@@ -34,14 +35,25 @@ def copy_plane(stream: Any, source: Any, target: Any) -> None:
         )
 
 
-def copy_block(
-    stream: Any, source: Block, target: Block, first: str | None = None, end: str | None = None
-) -> None:
-    """Copy the arrays from `first` on (and up to `end`), in one go, to the same ones of another block."""
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One copy of bytes that lie together, planned when the lane opens."""
+
+    target: int
+    source: int
+    size_bytes: int
+
+    def enqueue(self, stream: Any) -> None:
+        """Start it once `stream` comes to it."""
+        runtime.memcpyAsync(self.target, self.source, self.size_bytes, ANY_KIND, stream.ptr)
+
+
+def block_copy(source: Block, target: Block, first: str | None = None, end: str | None = None) -> Copy:
+    """The copy of the arrays from `first` on (and up to `end`) to the same ones of another block."""
     start, target_start = (0, 0) if first is None else (source.offsets[first], target.offsets[first])
-    stop = min(source.size_bytes, source.offsets[end] if end else source.size_bytes)
+    stop = source.offsets[end] if end else source.size_bytes
     size = min(stop - start, target.size_bytes - target_start)
-    runtime.memcpyAsync(target.address + target_start, source.address + start, size, ANY_KIND, stream.ptr)
+    return Copy(target.address + target_start, source.address + start, size)
 
 
 def copy_on_device(stream: Any, source: Any, target: Any) -> None:

@@ -48,7 +48,7 @@ JOBS = (
         "HOG",
         PixelFormat.GRAY8,
         Options(Equalization(Mode.IDENTITY), hog=Hog()),
-        ("hog_blocks", "hog_rows"),
+        ("hog_blocks",),
     ),
     Job("12-bit equalize", PixelFormat.GRAY12, EQUALIZE, ("word_lut_blocks",)),
     Job(

@@ -17,8 +17,9 @@ constexpr int LINE = 35; // quads of a row of pixels: one before the first cell,
 constexpr int ITEMS = (CELL + 2) * LINE;
 constexpr int LOADS = (ITEMS + THREADS - 1) / THREADS; // quads that a thread reads
 
-// Square roots of the levels of a row of cells, and of one row more above and below.
-__shared__ float4 roots[ITEMS];
+// Square roots of the levels of a row of cells, and of one row more above and below; as many as the threads
+// bring, a few more than are needed, so that they need not ask.
+__shared__ float4 roots[LOADS * THREADS];
 __shared__ float gamma_of[256];
 
 __device__ __forceinline__ int cell_of_thread() { return static_cast<int>(threadIdx.x) / CELL; }
@@ -72,24 +73,23 @@ struct Ahead {
 __device__ __forceinline__ Ahead read_pixels(const Reader &reader, const int top) {
     Ahead ahead;
 #pragma unroll
-    for (int i = 0; i < LOADS; ++i)
-        if (reader.row[i] <= CELL) {
-            const int x = reader.x[i], width = reader.width, y = reflect(top + reader.row[i], reader.height);
-            const u8 *const row = reader.luma + static_cast<i64>(y) * reader.pitch;
-            ahead.quads[i] = reader.whole[i] ? *reinterpret_cast<const u32 *>(row + x)
-                                             : pack(row[reflect(x, width)], row[reflect(x + 1, width)],
-                                                    row[reflect(x + 2, width)], row[reflect(x + 3, width)]);
-        }
+    for (int i = 0; i < LOADS; ++i) {
+        const int x = reader.x[i], width = reader.width, y = reflect(top + reader.row[i], reader.height);
+        const u8 *const row = reader.luma + static_cast<i64>(y) * reader.pitch;
+        ahead.quads[i] = reader.whole[i] ? *reinterpret_cast<const u32 *>(row + x)
+                                         : pack(row[reflect(x, width)], row[reflect(x + 1, width)],
+                                                row[reflect(x + 2, width)], row[reflect(x + 3, width)]);
+    }
     return ahead;
 }
 
 __device__ __forceinline__ void store_roots(const Ahead &ahead) {
 #pragma unroll
     for (int i = 0; i < LOADS; ++i) {
-        const u32 item = threadIdx.x + i * THREADS, word = ahead.quads[i];
-        if (item < ITEMS)
-            roots[item] = make_float4(gamma_of[byte_of(word, 0)], gamma_of[byte_of(word, 1)],
-                                      gamma_of[byte_of(word, 2)], gamma_of[byte_of(word, 3)]);
+        const u32 word = ahead.quads[i];
+        roots[threadIdx.x + i * THREADS] =
+            make_float4(gamma_of[byte_of(word, 0)], gamma_of[byte_of(word, 1)], gamma_of[byte_of(word, 2)],
+                        gamma_of[byte_of(word, 3)]);
     }
 }
 

@@ -11,7 +11,6 @@
 //   luma   (height, width) u8, rows `pitch` bytes apart
 //   gamma  (256): square roots
 //   hog    (rows, columns, 36): (cell x, cell y, bin)
-//   run    rows of HOG blocks that a block of threads walks down
 //
 // Defines: HOG_WEIGHTS, 4 x 8 floats: row 2 * (cell in block) + (cell voted for) of `tables.hog_weights`.
 #include "hog.cuh"
@@ -127,21 +126,32 @@ __device__ __forceinline__ void normalise(const float4 *const block, float4 *con
 
 extern "C" __global__ void __launch_bounds__(THREADS, 5)
     hog_blocks(const u8 *const __restrict__ luma, const i64 pitch, const int width, const int height,
-               const float *const __restrict__ gamma, const int columns, const int rows, const int run,
+               const float *const __restrict__ gamma, const int columns, const int rows,
                float4 *const __restrict__ hog) {
     const int first = static_cast<int>(blockIdx.x) * COLUMNS, here = min(COLUMNS, columns - first);
-    const int top = static_cast<int>(blockIdx.y) * run, bottom = min(top + run, rows);
-    const int thread = static_cast<int>(threadIdx.x), team = thread / TEAM;
+    const int runs = static_cast<int>(gridDim.y), run = static_cast<int>(blockIdx.y);
+    const int top = run * rows / runs, bottom = (run + 1) * rows / runs;
+    const int thread = static_cast<int>(threadIdx.x);
     const Reader reader = reader_of(luma, pitch, width, height, first * CELL);
     float2 upper[ROUNDS] = {};
     load_gamma(gamma);
     Ahead ahead = read_pixels(reader, top * CELL);
     __syncthreads();
+    // A row of HOG blocks is written while the votes of the next row of cells are counted.
+    const auto write = [&](const int y) {
+        const int team = (THREADS - 1 - thread) / TEAM;
+        if (team <= COLUMNS) {
+            float4 *const out = hog + (static_cast<i64>(y) * columns + first + team) * PIECES;
+            normalise(blocks[min(team, COLUMNS - 1)], team < here ? out : nullptr, thread % TEAM);
+        }
+    };
     for (int y = top; y <= bottom; ++y) { // rows of cells, one more than of HOG blocks
         store_roots(ahead);
         __syncthreads();
         if (y < bottom)
             ahead = read_pixels(reader, (y + 1) * CELL);
+        if (y > top + 1)
+            write(y - 2);
         sum_row();
         __syncthreads();
 #pragma unroll
@@ -156,10 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5)
                 upper[round] = make_float2(sum.x, sum.y);
             }
         }
-        __syncthreads();
-        if (y > top && thread < (COLUMNS + 1) * TEAM) {
-            float4 *const out = hog + (static_cast<i64>(y - 1) * columns + first + team) * PIECES;
-            normalise(blocks[team], team < here ? out : nullptr, thread % TEAM);
-        }
     }
+    __syncthreads();
+    write(bottom - 1);
 }

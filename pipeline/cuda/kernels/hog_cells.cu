@@ -6,17 +6,17 @@
 //   luma   (height, width) u8, rows `pitch` bytes apart
 //   gamma  (256): square roots
 //   hog    (rows, columns, 9)
-//   run    rows of cells that a block walks down
 #include "hog.cuh"
 
 __shared__ float sums[BINS][THREADS];
 
 extern "C" __global__ void __launch_bounds__(THREADS, 5)
     hog_cells(const u8 *const __restrict__ luma, const i64 pitch, const int width, const int height,
-              const float *const __restrict__ gamma, const int columns, const int rows, const int run,
+              const float *const __restrict__ gamma, const int columns, const int rows,
               float *const __restrict__ hog) {
     const int first = static_cast<int>(blockIdx.x) * CELLS, here = min(CELLS, columns - first);
-    const int top = static_cast<int>(blockIdx.y) * run, bottom = min(top + run, rows);
+    const int runs = static_cast<int>(gridDim.y), run = static_cast<int>(blockIdx.y);
+    const int top = run * rows / runs, bottom = (run + 1) * rows / runs;
     const u32 thread = threadIdx.x;
     const Reader reader = reader_of(luma, pitch, width, height, first * CELL);
     load_gamma(gamma);
