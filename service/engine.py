@@ -257,6 +257,7 @@ class Engine:
             "slot_bytes",
             "max_pixels",
             "jpeg_quality",
+            "view_quality",
             "max_lanes",
             "lane_idle_seconds",
             "worker_bytes",

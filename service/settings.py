@@ -71,6 +71,7 @@ class Settings(BaseSettings):
         description="address space a worker on the CPU may take beyond its start; a lane of 4K takes 0.18 GB",
     )
     jpeg_quality: int = Field(90, ge=1, le=100, description="quality of JPEG answers")
+    view_quality: int = Field(80, ge=1, le=100, description="quality of live pictures and snapshots")
 
     start_seconds: float = Field(300.0, gt=0, description="time a worker may take to become ready")
     heartbeat_seconds: float = Field(2.0, gt=0, description="silence after which a worker counts as stuck")

@@ -41,7 +41,10 @@ def scene(number: int, width: int = 320, height: int = 180) -> NDArray[np.uint8]
 
 
 class Film:
-    """A client that sends JPEG after JPEG to a source, over and over, until it is stopped."""
+    """A client that sends JPEG after JPEG to a source, over and over, until it is stopped.
+
+    With `raw`, the query that tells their shape, they are raw frames.
+    """
 
     def __init__(
         self,
@@ -50,10 +53,12 @@ class Film:
         pictures: list[bytes],
         frames_per_second: float = 15.0,
         token: str = "",
+        raw: str = "",
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.Client(base_url=address, timeout=30, headers=headers)
-        self._path = f"/v1/sources/{source}/frames"
+        self._path = f"/v1/sources/{source}/frames?{raw}"
+        self._media = "application/octet-stream" if raw else "image/jpeg"
         self._pause = 1 / frames_per_second
         self._pictures = pictures
         self._stop = threading.Event()
@@ -62,7 +67,7 @@ class Film:
 
     def _run(self) -> None:
         number = 0
-        headers = {"Content-Type": "image/jpeg", "Accept": "application/json"}
+        headers = {"Content-Type": self._media, "Accept": "application/json"}
         while not self._stop.wait(self._pause):
             self._client.post(
                 self._path, content=self._pictures[number % len(self._pictures)], headers=headers
@@ -77,10 +82,12 @@ class Film:
 
 
 @contextmanager
-def filmed(address: str, source: str, pictures: list[bytes] | None = None, token: str = "") -> Iterator[Film]:
+def filmed(
+    address: str, source: str, pictures: list[bytes] | None = None, token: str = "", raw: str = ""
+) -> Iterator[Film]:
     """A source that is sent pictures meanwhile; those of `scene` if not told."""
     sent = pictures or [encode_jpeg(scene(number)) for number in range(32)]
-    film = Film(address, source, sent, token=token)
+    film = Film(address, source, sent, token=token, raw=raw)
     try:
         yield film
     finally:

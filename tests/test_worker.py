@@ -22,6 +22,7 @@ LIMITS = {
     "slot_bytes": SLOT_BYTES,
     "max_pixels": 100_000,
     "jpeg_quality": 90,
+    "view_quality": 80,
     "max_lanes": 2,
     "lane_idle_seconds": 300.0,
     "worker_bytes": 16 << 30,

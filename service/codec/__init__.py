@@ -7,13 +7,25 @@ import numpy as np
 
 from pipeline.frame import Plane
 from service.codec.display import displayed, kept
-from service.codec.jpeg import decode_jpeg, encode_jpeg
+from service.codec.jpeg import decode_jpeg, encode_jpeg, encode_planes
 from service.codec.npz import pack_npz
+from service.codec.planes import jpeg_planes
 from service.codec.png import decode_png, encode_png
 from service.codec.turn import EXIF, turned
 from service.header import ImageHeader, ImageKind
 
-__all__ = ["EXIF", "decode", "displayed", "encode_jpeg", "encode_png", "kept", "pack_npz", "turned"]
+__all__ = [
+    "EXIF",
+    "decode",
+    "displayed",
+    "encode_jpeg",
+    "encode_planes",
+    "encode_png",
+    "jpeg_planes",
+    "kept",
+    "pack_npz",
+    "turned",
+]
 
 _DECODERS = {ImageKind.JPEG: decode_jpeg, ImageKind.PNG: decode_png}
 

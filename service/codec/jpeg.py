@@ -43,3 +43,8 @@ def encode_jpeg(pixels: Bytes, quality: int = 90) -> bytes:
     if pixels.ndim == 2:
         return bytes(simplejpeg.encode_jpeg(pixels[..., None], quality, "GRAY", "Gray"))
     return bytes(simplejpeg.encode_jpeg(pixels, quality, "BGR", "420"))
+
+
+def encode_planes(luma: Bytes, blue: Bytes, red: Bytes, quality: int = 90) -> bytes:
+    """JPEG of planes as `jpeg_planes` gives them."""
+    return bytes(simplejpeg.encode_jpeg_yuv_planes(luma, blue, red, quality))

@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 
 from pipeline.formats import Chroma, Family
 from pipeline.frame import Frame
-from pipeline.options import ColorMode, Orientation
-from service.codec import EXIF, displayed, turned
+from pipeline.options import ColorMode
 from service.codec.opencv import cv2
-from service.doorbell import View
 from service.options import Feature
 from service.worker.lanes import Arrays
 
@@ -22,7 +20,6 @@ NAMES = {
     Feature.HEATMAP: ("heatmap_deviation", "heatmap_distance"),
 }
 """The arrays of an npz that belong to each feature."""
-THUMBNAIL_PX = 384
 
 
 def picked(arrays: Arrays, features: list[str] | None) -> Arrays:
@@ -38,34 +35,6 @@ def planes(frame: Frame) -> Arrays:
         Chroma.PLANAR: ("enhanced_cb", "enhanced_cr"),
     }.get(frame.pixel_format.layout.chroma, ())
     return dict(zip(("enhanced", *chroma), frame.planes, strict=True))
-
-
-def viewed(
-    view: View, raw: Frame | None, enhanced: Frame | None, orientation: Orientation
-) -> NDArray[np.uint8]:
-    """What a viewer sees of the frames that this view needs.
-
-    The raw frame is turned as the enhanced one was, so that both can be compared.
-    """
-    before = None if raw is None else turned(displayed(raw), EXIF[orientation])
-    after = None if enhanced is None else displayed(enhanced)
-    if before is None or after is None:
-        shown = np.asarray(before if after is None else after, np.uint8)
-        return small(shown) if view == View.THUMBNAIL else shown
-    if view == View.BOTH:
-        return np.concatenate((before, after))
-    middle = after.shape[1] // 2
-    return np.concatenate((before[:, :middle], after[:, middle:]), axis=1)
-
-
-def small(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The picture at most THUMBNAIL_PX wide and high."""
-    height, width = pixels.shape[:2]
-    scale = THUMBNAIL_PX / max(height, width)
-    if scale >= 1:
-        return pixels
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def levels(frame: Frame, color: ColorMode) -> NDArray[np.uint8]:

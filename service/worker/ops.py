@@ -13,11 +13,12 @@ from service.doorbell import Job, Media, Op, View
 from service.errors import FeatureOffError
 from service.options import Feature
 from service.slots import SlotMemory
-from service.worker.answers import NAMES, histogram_json, picked, planes, viewed
+from service.worker.answers import NAMES, histogram_json, picked, planes
 from service.worker.canary import Canary
 from service.worker.lanes import Lanes, SourceLane, copied
 from service.worker.order import Task
 from service.worker.overlays import OVERLAYS
+from service.worker.views import encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,11 @@ def frame_in(memory: SlotMemory, job: Job, name: str, geometry: Geometry) -> Fra
 class Ops:
     """The work itself, one method a kind of job."""
 
-    def __init__(self, memory: SlotMemory, lanes: Lanes, jpeg_quality: int) -> None:
+    def __init__(self, memory: SlotMemory, lanes: Lanes, answer_quality: int, view_quality: int) -> None:
         self._memory = memory
         self._lanes = lanes
-        self._quality = jpeg_quality
+        self._answer_quality = answer_quality
+        self._view_quality = view_quality
         self._canary = Canary(lanes.device)
         self._by_op: dict[str, Callable[[Task], Outcome]] = {
             Op.FRAME: self._frame,
@@ -78,7 +80,7 @@ class Ops:
     def _encoder(self, job: Job, lane: SourceLane, shown: Frame) -> Callable[[], bytes] | None:
         match job.answer:
             case Media.JPEG:
-                return lambda: encode_jpeg(displayed(shown), self._quality)
+                return lambda: encode_jpeg(displayed(shown), self._answer_quality)
             case Media.PNG:
                 return lambda: encode_png(kept(shown))
             case Media.NPZ:
@@ -97,7 +99,7 @@ class Ops:
         orientation = Orientation(lane.options.get("orientation", Orientation.NONE))
         return Outcome(
             lane.figures,
-            encode=lambda: encode_jpeg(viewed(job.view, raw, enhanced, orientation), self._quality),
+            encode=lambda: encoded(job.view, raw, enhanced, orientation, self._view_quality),
         )
 
     def _features(self, task: Task) -> Outcome:

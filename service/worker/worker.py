@@ -41,6 +41,7 @@ class Limits:
     slot_bytes: int
     max_pixels: int
     jpeg_quality: int
+    view_quality: int
     max_lanes: int
     lane_idle_seconds: float
     worker_bytes: int
@@ -54,7 +55,7 @@ class Worker:
         self._memory = memory
         self._max_pixels = limits.max_pixels
         self._lanes = Lanes(device, limits.max_lanes, limits.lane_idle_seconds)
-        self._ops = Ops(memory, self._lanes, limits.jpeg_quality)
+        self._ops = Ops(memory, self._lanes, limits.jpeg_quality, limits.view_quality)
         self._order = Order()
         self._codec = ThreadPoolExecutor(os.cpu_count() or 1, "codec")
 

@@ -1,0 +1,101 @@
+"""What a viewer costs the service in CPU: `.venv/bin/python tests/viewers.py`.
+
+A client sends 720p at 15 frames a second, as JPEG and then as cameras' YUV. The CPU time of all processes of
+the service is taken without a viewer and with some, in turn and more than once; the difference is what they
+cost.
+"""
+
+import asyncio
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+from browser import chromium, filmed
+from websockets.asyncio.client import connect
+
+from service.bench.processes import descendants
+from service.bench.server import Server, serving
+from service.codec import encode_jpeg
+from service.ingest.scene import Scene
+
+WIDTH, HEIGHT, FRAMES, FIRST = 1280, 720, 30, 520
+SECONDS, SETTLE_SECONDS, ROUNDS = 10.0, 3.0, 3
+TICKS = os.sysconf("SC_CLK_TCK")
+CASES: dict[str, Callable[[Server], float]] = {
+    "nobody": lambda server: share(server),
+    "1 WebSocket": lambda server: asyncio.run(watched(server, 1)),
+    "20 WebSockets": lambda server: asyncio.run(watched(server, 20)),
+    "1 page in Chromium": lambda server: shown(server),
+}
+
+
+def main() -> None:
+    """Measure and print."""
+    scene = Scene(WIDTH, HEIGHT)
+    pictures = [scene.frame(FIRST + number) for number in range(FRAMES)]
+    measure("JPEG", [encode_jpeg(picture) for picture in pictures], "")
+    planes = [cv2.cvtColor(picture, cv2.COLOR_BGR2YUV_I420).tobytes() for picture in pictures]
+    measure("I420", planes, f"format=i420&width={WIDTH}&height={HEIGHT}")
+
+
+def measure(name: str, pictures: list[bytes], raw: str) -> None:
+    """Print every case for a source that is sent these pictures."""
+    with serving("cpu") as server, filmed(f"http://127.0.0.1:{server.port}", "gate", pictures, raw=raw):
+        time.sleep(SETTLE_SECONDS)
+        rounds = [{case: run(server) for case, run in CASES.items()} for _ in range(ROUNDS)]
+    alone = statistics.median(one["nobody"] for one in rounds)
+    for case in CASES:
+        took = statistics.median(one[case] for one in rounds)
+        print(f"{name}, {case}: {took:.1%} of one core, {took - alone:+.1%}")
+
+
+def share(server: Server) -> float:
+    """CPU time of the service over wall time, for a while."""
+    began, before = time.monotonic(), cpu_seconds(server)
+    time.sleep(SECONDS)
+    return (cpu_seconds(server) - before) / (time.monotonic() - began)
+
+
+def cpu_seconds(server: Server) -> float:
+    """CPU time that the service and its children have taken."""
+    return sum(ticks(pid) for pid in [server._process.pid, *descendants(server._process.pid)]) / TICKS
+
+
+def ticks(pid: int) -> int:
+    """User and system time of one process, in ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+async def watched(server: Server, viewers: int) -> float:
+    """The share while so many viewers take every picture, raw above enhanced as on the page."""
+    async with asyncio.TaskGroup() as group:
+        watching = [group.create_task(watch(server)) for _ in range(viewers)]
+        await asyncio.sleep(SETTLE_SECONDS)
+        took = await asyncio.to_thread(share, server)
+        for task in watching:
+            task.cancel()
+    return took
+
+
+async def watch(server: Server) -> None:
+    """Take picture after picture."""
+    address = f"ws://127.0.0.1:{server.port}/v1/sources/gate/live?view=both"
+    async with connect(address, max_size=None, proxy=None) as socket:
+        async for _ in socket:
+            await socket.send("")
+
+
+def shown(server: Server) -> float:
+    """The share while a browser shows the source, with its figures and its histogram."""
+    with chromium() as browser:
+        browser.new_page().goto(f"http://127.0.0.1:{server.port}/#source=gate")
+        time.sleep(SETTLE_SECONDS)
+        return share(server)
+
+
+if __name__ == "__main__":
+    main()
