@@ -87,9 +87,14 @@ class Shim(Mapping[str, Kernel]):
 
 def open_shim(folder: Path, geometry: Geometry, options: Options, *, sanitize: bool = False) -> Shim:
     """The kernels that a lane would compile, for the CPU; shared objects go to `folder`."""
+    require_compiler()
+    return Shim(folder, kernel_sources(geometry, options), sanitize=sanitize)
+
+
+def require_compiler() -> None:
+    """Skip the test where nothing can be compiled for the CPU."""
     if sys.platform != "linux" or shutil.which("g++") is None:
         pytest.skip("the kernels run on the CPU through g++ on Linux: apt-get install g++")
-    return Shim(folder, kernel_sources(geometry, options), sanitize=sanitize)
 
 
 def build(folder: Path, source: Source, *, sanitize: bool = False) -> Path:

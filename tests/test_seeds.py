@@ -11,7 +11,7 @@ import oracle
 import pytest
 from cupy.cuda import nvrtc
 from pictures import picture
-from shim import ShimKernel, build
+from shim import ShimKernel, build, require_compiler
 
 from pipeline import functions
 from pipeline.backend import available_devices
@@ -51,6 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """One variant, to be called like CuPy's kernels with NumPy arrays."""
+    require_compiler()
     monkeypatch.setattr("shim.FOLDER", seeds.FOLDER)
     return lambda name, **defines: ShimKernel(build(folder, source(name, **defines)), 1)
 
