@@ -103,5 +103,5 @@ class Line:
         for line in self._told.decode().splitlines():
             word, _, rest = line.partition(" ")
             if word == "failed":
-                raise SinkError(rest)
+                raise SinkError("the connection broke" if self._connected else rest)
             self._connected, self.note = True, rest
