@@ -5,8 +5,10 @@ import time
 from random import Random
 
 import pytest
+from test_laying import decoded
 
 from service.ingest.backoff import Backoff
+from service.ingest.frozen import luma_sample
 from service.ingest.mailbox import Mailbox
 from service.ingest.watchdog import Watchdog
 
@@ -83,6 +85,15 @@ def test_a_call_that_overstays_ends_the_process(monkeypatch: pytest.MonkeyPatch)
         assert ended.wait(3)
     assert words
     time.sleep(0.6)
+
+
+@pytest.mark.parametrize("name", ["yuvj420p", "yuv420p10le", "p010le", "gray12le", "nv12"])
+def test_a_still_is_told_by_the_upper_bits_of_its_levels(name: str) -> None:
+    sample, wanted = luma_sample(decoded(name)), luma_sample(decoded("gray"))
+    assert sample.shape == wanted.shape == (8, 12)
+    if name in ("yuvj420p", "gray12le"):  # of full range, as the gray is
+        assert abs(sample - wanted).max() <= 1
+    assert 40 < sample.mean() < 200
 
 
 def test_a_corrupt_frame_never_becomes_a_mapping() -> None:

@@ -294,7 +294,8 @@ class FailingSink:
     def __init__(self, failures: int = 0, seconds: float = 0.0) -> None:
         self.failures, self.seconds = failures, seconds
         self.got: list[int] = []
-        self.closed = 0
+        self.late: list[int] = []
+        self.newest = self.closed = 0
 
     def begin(self, kind: SoundKind | None) -> None: ...
 
@@ -306,6 +307,7 @@ class FailingSink:
             self.failures -= 1
             raise OSError(28, "No space left on device", "/secret/path")
         self.got.append(show.sequence)
+        self.late.append(self.newest - show.sequence)
         return True
 
     def close(self) -> None:
@@ -347,6 +349,22 @@ def test_a_slow_output_holds_nothing_up_and_drops_the_oldest() -> None:
     assert outlet.dropped >= 50 - MOST_WAITING - 10
     assert sink.got[-1] == 49
     assert sink.got == sorted(sink.got)
+
+
+def test_what_is_published_live_is_three_intervals_old_at_most() -> None:
+    sink = FailingSink(seconds=0.1)
+    camera = CameraConfig.model_validate({"url": "file:x", "outputs": [{"publish": "rtsp://127.0.0.1:1/x"}]})
+    every = open_outputs(camera, "gate", Path(), lambda text: text)
+    every._outlets[0]._sink = sink
+    for n in range(60):
+        every.show(show(n))
+        sink.newest = n
+        time.sleep(0.02)
+    every.close(5)
+    assert (
+        max(sink.late) <= 3 + 5 + 2
+    )  # three of the camera's, what comes while it is sent, and some patience
+    assert len(sink.got) >= 8
 
 
 def test_a_lossless_output_loses_nothing() -> None:

@@ -93,6 +93,7 @@ class Supervisor:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         self.standing.state, self.standing.cause, self.standing.text = state, "", ""
+        self.standing.outputs = []
         self._parts.metrics.forget_outputs(self._name)
 
     async def _supervise(self) -> None:

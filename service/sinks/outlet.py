@@ -14,6 +14,8 @@ from service.sinks.sound import Sound, SoundKind
 
 MOST_WAITING = 8
 """Pictures that may wait for a slow output before the oldest is dropped."""
+FRESH_WAITING = 2
+"""The same where they are watched live: with the one on its way, none gets older than three intervals."""
 MOST_SOUNDS = 200
 PATIENT_SECONDS = 1.0
 """How long a picture that must not be lost waits for room."""
@@ -44,7 +46,13 @@ class Outlet:
     """A sink, the pictures and sounds that wait for it, and how it stands."""
 
     def __init__(
-        self, name: str, sink: Sink, no_signal: bool, lossless: bool, clean: Callable[[str], str]
+        self,
+        name: str,
+        sink: Sink,
+        no_signal: bool,
+        lossless: bool,
+        clean: Callable[[str], str],
+        room: int = MOST_WAITING,
     ) -> None:
         self.name = name
         self.no_signal = no_signal
@@ -53,6 +61,7 @@ class Outlet:
         self._sink = sink
         self._lossless = lossless
         self._clean = clean
+        self._room = room
         self._waiting: deque[Item] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -64,9 +73,9 @@ class Outlet:
         """Line something up; what is too much is dropped, the oldest first, and counted."""
         with self._changed:
             if self._lossless and isinstance(item, Show) and self.state != "waiting":
-                self._changed.wait_for(lambda: self._count(Show) < MOST_WAITING, PATIENT_SECONDS)
+                self._changed.wait_for(lambda: self._count(Show) < self._room, PATIENT_SECONDS)
             self._waiting.append(item)
-            most = MOST_SOUNDS if isinstance(item, Sound) else MOST_WAITING
+            most = MOST_SOUNDS if isinstance(item, Sound) else self._room
             if self._count(type(item)) > most:
                 self._waiting.remove(next(one for one in self._waiting if type(one) is type(item)))
                 self.dropped += isinstance(item, Show)

@@ -9,7 +9,7 @@ from typing import Any
 
 from service.ingest.config import CameraConfig, Output
 from service.ingest.feed import AnyPacket, Feed
-from service.sinks.outlet import Outlet, Sink
+from service.sinks.outlet import FRESH_WAITING, MOST_WAITING, Outlet, Sink
 from service.sinks.show import Show
 from service.sinks.sound import Sound, SoundKind
 
@@ -85,15 +85,14 @@ class Outputs:
 
 def open_outputs(camera: CameraConfig, name: str, folder: Path, clean: Callable[[str], str]) -> Outputs:
     """The outputs of a camera's configuration; each opens its file or connection with its first picture."""
-    lossless = camera.delivery == "lossless"
-    return Outputs(
-        [
-            Outlet(
-                f"{output.kind}-{number}", sink_of(output, name, folder), no_signal(output), lossless, clean
-            )
-            for number, output in enumerate(camera.outputs, 1)
-        ]
-    )
+    return Outputs([_outlet(camera, n, name, folder, clean) for n in range(len(camera.outputs))])
+
+
+def _outlet(camera: CameraConfig, index: int, name: str, folder: Path, clean: Callable[[str], str]) -> Outlet:
+    output, lossless = camera.outputs[index], camera.delivery == "lossless"
+    room = FRESH_WAITING if output.publish and not lossless else MOST_WAITING
+    sink = sink_of(output, name, folder)
+    return Outlet(f"{output.kind}-{index + 1}", sink, no_signal(output), lossless, clean, room)
 
 
 def sink_of(output: Output, name: str, folder: Path) -> Sink:
