@@ -16,7 +16,7 @@ import pytest
 from cameras import rtsp_server
 from conftest import RunningService
 from films import dim_frame
-from test_faults_cameras import open_files, resident_kb, wait_until, zombies
+from test_faults_cameras import open_files, wait_until, zombies
 
 from service.codec import encode_jpeg
 
@@ -82,13 +82,13 @@ def watched(service: RunningService, leaking: int) -> Samples:
     while not samples.seconds or samples.seconds[-1] < SECONDS:
         time.sleep(1)
         samples.seconds.append(time.monotonic() - began)
-        samples.kb.append(sum(map(resident_kb, pids)))
-        samples.leaking_kb.append(resident_kb(leaking))
+        samples.kb.append(sum(map(private_kb, pids)))
+        samples.leaking_kb.append(private_kb(leaking))
         samples.files.append(sum(map(open_files, pids)))
         samples.threads.append(sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids))
         samples.slots.append(round(metric(service, 'slots_in_use{device="cpu"}')))
         if len(samples.kb) % 60 == 0:
-            each = ", ".join(f"{resident_kb(pid)}" for pid in pids)
+            each = ", ".join(f"{private_kb(pid)}" for pid in pids)
             print(
                 f"{samples.seconds[-1]:.0f} s: {samples.kb[-1]} KB ({each}), {samples.files[-1]} files",
                 flush=True,
@@ -139,6 +139,12 @@ def leak(kb_per_second: float) -> Iterator[int]:
     finally:
         process.kill()
         process.wait()
+
+
+def private_kb(pid: int) -> int:
+    """Resident memory of a process without the slots, which all share, and which never grow."""
+    _, resident, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
+    return (resident - shared) * os.sysconf("SC_PAGESIZE") // 1024
 
 
 def metric(service: RunningService, series: str) -> float:
