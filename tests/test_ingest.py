@@ -14,6 +14,7 @@ import pytest
 from cameras import Server, rtsp_server
 from conftest import RunningService, finish
 from films import content, make_film
+from lossy import Lossy
 from proxy import Proxy
 
 PASSWORD = "c4n4ryPw"
@@ -320,6 +321,23 @@ def test_a_slow_worker_leaves_the_age_bounded(service: RunningService, server: S
     )
     assert old <= 2  # the one in the worker, and the one on its way
     service.client.delete("/v1/sources/fresh")
+
+
+def test_what_lost_packets_damaged_makes_no_mapping(service: RunningService, server: Server) -> None:
+    lossy = Lossy(server.port, seed=3)
+    body = {"url": server.url("small", port=lossy.port), "transport": "udp"}
+    service.client.put("/v1/sources/lossy", json=body).raise_for_status()
+    wait_until(lambda: source(service, "lossy")["frames"] >= 5)
+    assert source(service, "lossy")["lut_age"] <= 1
+    lossy.loss = 0.3
+    wait_until(lambda: source(service, "lossy")["lut_age"] >= 3)
+    lossy.loss = 0.0
+    time.sleep(1.5)  # a key frame comes every second
+    ages = {source(service, "lossy")["lut_age"] for _ in range(20) if not time.sleep(0.05)}
+    wait_until(lambda: metric(service, 'frames_total{outcome="corrupt",source="lossy"}') >= 3)
+    service.client.delete("/v1/sources/lossy")
+    lossy.close()
+    assert ages == {1}
 
 
 def test_a_camera_that_never_answers_costs_nothing(service: RunningService) -> None:
