@@ -36,14 +36,15 @@ FORMATS = {
     "uyvy422": PixelFormat.UYVY,
 }
 """FFmpeg's formats that the pipeline has: their planes are copied as they are."""
+BT470BG, BT2020_CONSTANT = 5, 10
 _WOVEN = ("yuyv422", "uyvy422")
 _RANGES = {LIMITED: Range.LIMITED, FULL: Range.FULL}
 _MATRICES = {
     BT709: Matrix.BT709,
-    5: Matrix.BT601,
+    BT470BG: Matrix.BT601,
     BT601: Matrix.BT601,
     BT2020: Matrix.BT2020,
-    10: Matrix.BT2020,
+    BT2020_CONSTANT: Matrix.BT2020,
 }
 
 

@@ -48,7 +48,7 @@ class Line:
         return len(data)
 
     def connected(self) -> bool:
-        """Whether the server takes pictures by now. Raises SinkError when it should, and when it failed."""
+        """Whether the server takes pictures yet. Raises SinkError when it failed, or takes too long."""
         if self._connected:
             return True
         self._listen()
