@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+import simplejpeg
 from cameras import Server, rtsp_server
 from conftest import RunningService, finish
 from films import content, make_film
@@ -145,12 +146,15 @@ def test_a_lossless_film_is_recorded_whole_with_its_times_and_sound(
 ) -> None:
     wait_until(lambda: camera(service, "film")["state"] == "ended")
     wait_until(lambda: camera(service, "film")["outputs"][0]["written"] == 40)
+    raw = service.client.get("/v1/sources/film/snapshot.jpg?view=raw").content
     service.client.post("/v1/sources/film/pause").raise_for_status()  # which ends the file
     (path,) = (folder / "film").iterdir()
     found, film = content(path), content(folder / "film.mp4")
     assert found.times == film.times
     assert len(found.copied[0]) >= len(film.copied[0]) - 2
     assert source(service, "film")["frames"] == 40
+    shown = simplejpeg.decode_jpeg(raw, "BGR").astype(int)
+    assert np.abs(shown - film.pictures[-1]).mean() < 2  # by the film's own range and matrix
 
 
 def test_a_turned_camera_is_recorded_as_it_is_turned(service: RunningService, folder: Path) -> None:
