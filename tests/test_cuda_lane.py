@@ -203,6 +203,34 @@ def test_corrupt_frames_are_mapped_but_never_map_another(
     both(cuda, geometry, ALL, pictures, corrupt=frozenset(corrupt))
 
 
+@pytest.mark.parametrize("pixel_format", [PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.BGR24])
+def test_every_way_into_a_lane_keeps_the_order_of_frames(
+    cuda: str, rng: np.random.Generator, pixel_format: PixelFormat
+) -> None:
+    """Born in the slot, or elsewhere; with an out, or none; corrupt, or not: each takes another path."""
+    geometry = Geometry(640, 360, pixel_format)
+    options = Options(hog=Hog(), lbp=Lbp(), timing_every=7)
+    frames = [frame_of(rng, geometry, kind) for kind in range(5)]
+    found: list[dict[str, Any]] = []
+    wanted: list[dict[str, Any]] = []
+    with open_lane(cuda, geometry, options) as fast, open_lane("cpu", geometry, options) as exact:
+        for one in (replace(frames[n % 5], corrupt=bool(rng.random() < 0.1)) for n in range(200)):
+            exact.submit(one)
+            wanted.append(copied(exact.collect()))
+            if fast.in_flight == options.slots:
+                found.append(copied(fast.collect()))
+            if rng.random() < 0.6:
+                slot = fast.next_input()
+                for plane, source in zip(slot.planes, one.planes, strict=True):
+                    plane[...] = source
+                one = replace(slot, corrupt=one.corrupt)
+            out = Frame.empty(geometry) if rng.random() < 0.2 else None
+            fast.submit(one, out)
+        while fast.in_flight:
+            found.append(copied(fast.collect()))
+    assert_same(found, wanted)
+
+
 def test_1000_frames_on_8_lanes_at_once_give_the_same_bits(cuda: str, rng: np.random.Generator) -> None:
     geometries = [Geometry(64 + 40 * n, 48 + 30 * n, FORMATS[n % 2]) for n in range(8)]
     pictures = [picture(rng, geometry, 4) for geometry in geometries]
@@ -358,6 +386,19 @@ def enhanced_by(lane: Lane, frame: Frame) -> dict[str, Any]:
     enhanced = lane.collect()
     planes = {f"plane {number}": np.array(plane) for number, plane in enumerate(enhanced.frame.planes)}
     return copied(enhanced) | planes | {"clamped": enhanced.clamped}
+
+
+@pytest.mark.parametrize(
+    "pixel_format", [PixelFormat.NV12, PixelFormat.P010, PixelFormat.GRAY12, PixelFormat.BGRA32]
+)
+def test_sanitized_turns_and_deep_frames_equal_the_cpu_lane(
+    cuda: str, rng: np.random.Generator, pixel_format: PixelFormat
+) -> None:
+    """The other kernels, for compute-sanitizer as well."""
+    for mode, orientation in product((Mode.EQUALIZE, Mode.CLAHE), (Orientation.ROTATE90, Orientation.FLIP_X)):
+        geometry = Geometry(70, 50, pixel_format)
+        options = Options(Equalization(mode, tiles=(3, 2)), hog=Hog(), lbp=Lbp(), orientation=orientation)
+        assert_frames_same(cuda, [frame_of(rng, geometry, kind) for kind in range(3)], options)
 
 
 @pytest.mark.parametrize("geometry", geometries(), ids=str)

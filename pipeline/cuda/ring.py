@@ -55,6 +55,16 @@ class Ticket:
         """Whether the older mapping lives on past this frame."""
         return self.frame.corrupt and self.lut_kind is LutKind.PREVIOUS
 
+    @property
+    def steady(self) -> bool:
+        """Whether this is a frame like nearly all of them, whose step was captured."""
+        return not (self.own or self.carried)
+
+    @property
+    def plain(self) -> bool:
+        """Whether its copies were captured too, if it lies in its slot."""
+        return self.steady and self.out is None and not self.timed
+
 
 class Slot:
     """Buffers, events and graphs of one frame in flight.
@@ -91,12 +101,14 @@ class Slot:
             self.arrays[name][...] = cupy.asarray(lut)
 
         self._plan_copies(outcome)
-        self.uploaded, self.forked, self.lut_ready, self.enhanced = _events(4)
+        self.uploaded, self.forked, self.lut_ready, self.mapped, self.enhanced = _events(5)
         self.parted, self.joined, self.described, self.done = _events(4)
         self.clock = StageClock()
-        # The captured halves of the step, without and with stage times.
+        # The captured halves of the step, without and with stage times; and all of it with its copies.
         self.mapping: dict[bool, Any] = {}
         self.describing: dict[bool, Any] = {}
+        self.whole: Any = None
+        self.stream = cupy.cuda.Stream(non_blocking=True)
         self.ticket: Ticket | None = None
 
     def _plan_copies(self, outcome: Spec) -> None:

@@ -1,20 +1,14 @@
 """When each stage of a slot's step began and ended, by CUDA events; read when the slot is collected."""
 
-import ctypes
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import Any
 
 import cupy
 
-from pipeline.errors import DeviceError
+from pipeline.cuda.streams import record_outside
 from pipeline.stage import Stage
-
-RECORD_EXTERNAL = 1
-"""cuEventRecordWithFlags: inside a capture, make a node that records an event the host can time."""
-
 
 NOT_TIMED = nullcontext()
 
@@ -55,33 +49,13 @@ class Span:
         return self
 
     def __enter__(self) -> None:
-        _record(self._began, self._stream)
+        record_outside(self._began, self._stream)
 
     def __exit__(self, *_: object) -> None:
-        _record(self._ended, self._stream)
+        record_outside(self._ended, self._stream)
         self.used = True
 
     @property
     def seconds(self) -> float:
         """From the one event to the other."""
         return float(cupy.cuda.get_elapsed_time(self._began, self._ended)) * 1e-3
-
-
-def _record(event: Any, stream: Any) -> None:
-    """Record an event that can be timed, also inside a capture.
-
-    CuPy's `Event.record` inside a capture makes a dependency that has no time (seen on an H200); the driver's
-    external record makes a node of its own, at about 2 us.
-    """
-    if not stream.is_capturing():
-        event.record(stream)
-        return
-    flags = ctypes.c_uint(RECORD_EXTERNAL)
-    status = _driver().cuEventRecordWithFlags(ctypes.c_void_p(event.ptr), ctypes.c_void_p(stream.ptr), flags)
-    if status:
-        raise DeviceError(f"cuEventRecordWithFlags answered {status}; set timing_every beyond your frames")
-
-
-@cache
-def _driver() -> Any:
-    return ctypes.CDLL("libcuda.so.1")
