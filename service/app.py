@@ -30,6 +30,7 @@ from service.api import (
     sources,
     trials,
     views,
+    whep,
 )
 from service.api.access import Access
 from service.api.headers import SafeHeaders
@@ -54,15 +55,18 @@ from service.slots import SlotMemory, SlotRing
 from service.sources import Sources
 from service.tracing import Tracing, open_tracing
 from service.trials import Trials
+from service.webrtc.peers import Peers
 
 STATUS: dict[type[LumaflowError], int] = {
     errors.BadFrameError: 400,
+    errors.BadOfferError: 400,
     pipeline.errors.FrameError: 400,
     errors.UnauthorizedError: 401,
     errors.ForbiddenError: 403,
     errors.OtherSiteError: 403,
     errors.UnknownSourceError: 404,
     errors.UnknownTrialError: 404,
+    errors.UnknownPeerError: 404,
     errors.FeatureOffError: 404,
     errors.NotAcceptableError: 406,
     errors.SlowBodyError: 408,
@@ -71,13 +75,14 @@ STATUS: dict[type[LumaflowError], int] = {
     errors.UnsupportedMediaError: 415,
     pipeline.errors.OptionError: 422,
     errors.BusyError: 429,
+    errors.MissingExtraError: 501,
     errors.WorkerUnavailableError: 503,
     pipeline.errors.DeviceError: 503,
     errors.WorkerStuckError: 504,
 }
 """The HTTP status of every error; any other is ours, 500."""
 
-ROUTES = (frames, frame_socket, sources, cameras, views, live, trials, about, health, docs, page)
+ROUTES = (frames, frame_socket, sources, cameras, views, live, whep, trials, about, health, docs, page)
 
 log = structlog.get_logger()
 
@@ -137,6 +142,7 @@ def create_app(
             with reloading_on_hangup(house.cameras):
                 yield
         finally:
+            await house.peers.close()
             await asyncio.gather(house.cameras.stop(), *(feeder.stop() for feeder in feeders))
             await house.engine.stop()
             if tracing:
@@ -194,7 +200,8 @@ def build(
     parts = Parts(ring, engine, every, metrics)
     watched = Cameras(loaded, lambda: read_config(settings.config), parts, redactor, limits)
     pictures = Pictures(engine, ring, settings.max_viewers)
-    return House(settings, metrics, ring, engine, every, pictures, watched, Trials(engine))
+    peers = Peers(pictures, settings.max_viewers)
+    return House(settings, metrics, ring, engine, every, pictures, peers, watched, Trials(engine))
 
 
 def demo_feeder(house: House) -> Feeder:

@@ -35,6 +35,18 @@ class UnknownTrialError(LumaflowError, LookupError):
     """An image that was never tried, or whose result is no longer kept (404)."""
 
 
+class UnknownPeerError(LumaflowError, LookupError):
+    """A WebRTC viewer that is not there any more, or never was (404)."""
+
+
+class BadOfferError(LumaflowError, ValueError):
+    """A WebRTC offer that cannot be answered (400)."""
+
+
+class MissingExtraError(LumaflowError, ImportError):
+    """Something that needs an extra which is not installed (501)."""
+
+
 class FeatureOffError(LumaflowError, LookupError):
     """A result that its source's options do not ask for (404)."""
 

@@ -15,6 +15,11 @@ from playwright.sync_api import Browser, sync_playwright
 from service.codec import encode_jpeg
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--allow-loopback-in-peer-connection",
+    "--disable-features=WebRtcHideLocalIpsWithMdns",
+]
 needs_chromium = pytest.mark.skipif(
     not os.access(CHROMIUM, os.X_OK), reason="chromium is missing; type: sudo apt-get install chromium"
 )
@@ -24,7 +29,7 @@ needs_chromium = pytest.mark.skipif(
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium without a window."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 

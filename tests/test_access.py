@@ -44,6 +44,8 @@ TABLE: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/sources/{source}/snapshot.jpg"): READ,
     ("GET", "/v1/sources/{source}/live.mjpg"): READ,
     (WEBSOCKET, "/v1/sources/{source}/live"): READ,
+    ("POST", "/v1/sources/{source}/whep"): READ,
+    ("DELETE", "/v1/sources/{source}/whep/{peer}"): READ,
     ("GET", "/v1/sources/{source}/features.npz"): READ,
     ("GET", "/v1/sources/{source}/histogram"): READ,
     ("GET", "/v1/sources/{source}/heatmap.png"): READ,
@@ -59,7 +61,7 @@ TABLE: dict[tuple[str, str], Scope | None] = {
     ("GET", "/v1/trials/{trial}/after"): READ,
 }
 """What each route needs. A route that is not here fails the first test."""
-FILLED = {"{source}": "nobody", "{trial}": "none", "{name}": "app.js"}
+FILLED = {"{source}": "nobody", "{trial}": "none", "{peer}": "none", "{name}": "app.js"}
 WALLED = [route for route, scope in TABLE.items() if scope]
 PAGE_HEADERS = {"Origin": "http://elsewhere.example"}
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, Route, expect
 
 from service.options import SourceOptions
+from service.webrtc.peers import available
 
 pytestmark = needs_chromium
 SLOW_MS = 20_000
@@ -482,6 +483,16 @@ def test_without_websockets_pictures_come_as_mjpeg(page: Page, address: str) -> 
     open_source(page, address)
     moves(page)
     assert page.locator("#age").inner_text() == "–"
+
+
+@pytest.mark.skipif(not available(), reason="the extra is missing; type: pip install 'lumaflow[webrtc]'")
+def test_pictures_come_by_webrtc_when_asked_to(page: Page, address: str) -> None:
+    open_source(page, address)
+    for transport, age in (("webrtc", "^–$"), ("socket", r"^\d+$")):
+        page.locator(f'#transports input[value="{transport}"]').check(force=True)
+        expect(page.locator("#age")).to_have_text(re.compile(age))
+        moves(page)
+    expect(page.locator("#live-note")).to_be_empty()
 
 
 VIEWS = ["#wall", f"#source={SOURCE}", "#try"]

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from service.api.house import Home
 from service.options import SourceOptions
+from service.webrtc.peers import available
 
 router = APIRouter(prefix="/v1")
 
@@ -21,6 +22,7 @@ class About(BaseModel):
     device: str
     max_bytes: int = Field(description="largest body of a frame or an image")
     max_pixels: int
+    webrtc: bool = Field(description="whether pictures can be had by WebRTC (WHEP)")
     options: SourceOptions
     options_schema: dict[str, Any]
 
@@ -33,6 +35,7 @@ async def about(home: Home) -> About:
         device=home.engine.device,
         max_bytes=home.settings.slot_bytes,
         max_pixels=home.settings.max_pixels,
+        webrtc=available(),
         options=SourceOptions(),
         options_schema=SCHEMA,
     )

@@ -26,6 +26,7 @@ READING = ("GET", "HEAD")
 OPEN = frozenset({"/", "/livez", "/readyz", "/docs", "/openapi.json", *(f"/{name}" for name in FILES)})
 """The page, which asks for the token; the documentation, the same everywhere; health, for who restarts us."""
 SENT = re.compile(r"/v1/(sources/[^/]+/frames|trials)")
+WATCHED = re.compile(r"/v1/sources/[^/]+/whep(/[^/]+)?")
 BEARER = "bearer."
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="lumaflow"'}
 
@@ -44,7 +45,8 @@ def needed(method: str, path: str) -> Scope | None:
         return None
     if SENT.fullmatch(path) and method in ("POST", WEBSOCKET):
         return Scope.INGEST
-    return Scope.READ if method in (*READING, WEBSOCKET) else Scope.ADMIN
+    looking = method in (*READING, WEBSOCKET) or (WATCHED.fullmatch(path) and method in ("POST", "DELETE"))
+    return Scope.READ if looking else Scope.ADMIN
 
 
 class Access:

@@ -14,6 +14,7 @@ from service.settings import Settings
 from service.slots import SlotRing
 from service.sources import Sources
 from service.trials import Trials
+from service.webrtc.peers import Peers
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class House:
     engine: Engine
     sources: Sources
     pictures: Pictures
+    peers: Peers
     cameras: Cameras
     trials: Trials
 

@@ -67,6 +67,7 @@ function build(about) {
   const change = (options) => send("PATCH", sourcePath(chosen.id), { options });
   controls = new Controls({ form: byId("controls"), note: byId("controls-note"), about, send: change });
   trial = new Trial(about);
+  byId("transports").hidden = !about.webrtc;
 }
 
 async function askHistogram() {
@@ -151,6 +152,7 @@ function turned({ geometry: { width, height }, options: { orientation } }) {
 }
 
 byId("views").addEventListener("change", ({ target }) => compare.look(target.value));
+byId("transports").addEventListener("change", ({ target }) => live.by(target.value));
 byId("overlays").addEventListener("change", ({ target }) => overlay.look(target.value));
 welcome(byId("command"));
 copyable({ text: byId("command"), button: byId("copy"), said: byId("copied") });

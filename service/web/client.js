@@ -38,6 +38,12 @@ export function getFlow(path, signal) {
   return fetched(path, { signal });
 }
 
+/** Posts an offer (SDP) and returns the answer, and where it can be taken back. */
+export async function exchange(path, offer, signal) {
+  const reply = await fetched(path, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal });
+  return { text: await reply.text(), location: reply.headers.get("Location") };
+}
+
 /** Sends `body` as JSON with `method` and returns the answer. */
 export function send(method, path, body) {
   const json = body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };

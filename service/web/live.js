@@ -1,7 +1,8 @@
-// Live pictures of a source, raw above enhanced in one: over a WebSocket, or as MJPEG where there is none.
+// Live pictures of a source, raw above enhanced in one: over a WebSocket, as MJPEG where there is none, or by WebRTC.
 
 import { sourcePath, token } from "./client.js";
 import { motion } from "./motion.js";
+import { whep } from "./whep.js";
 
 const HEAD_BYTES = 8;
 const WAITS_MS = [200, 400, 1000, 2000, 4000];
@@ -12,6 +13,7 @@ export class Live {
   #onPicture;
   #onTrouble;
   #id = null;
+  #byPeer = false;
   #close = () => {};
   #failures = 0;
   #waits = 0;
@@ -31,6 +33,12 @@ export class Live {
     this.connect();
   }
 
+  /** Lets pictures come by "webrtc", or by "socket" as at first. */
+  by(transport) {
+    this.#byPeer = transport === "webrtc";
+    this.renew();
+  }
+
   /** Begins again, as if nothing had failed before: the service is back, or there is another token. */
   renew() {
     this.#failures = 0;
@@ -43,11 +51,12 @@ export class Live {
     this.#close();
     this.#close = () => {};
     if (this.#id === null || document.hidden) return;
-    this.#close = this.#failures < MOST_FAILURES ? this.#openSocket() : this.#openMotion();
+    if (this.#byPeer) this.#close = this.#openPeer(this.#id);
+    else this.#close = this.#failures < MOST_FAILURES ? this.#openSocket(this.#id) : this.#openMotion(this.#id);
   }
 
-  #openSocket() {
-    const address = new URL(`${sourcePath(this.#id, "live")}?view=both`, document.baseURI);
+  #openSocket(id) {
+    const address = new URL(`${sourcePath(id, "live")}?view=both`, document.baseURI);
     address.protocol = address.protocol.replace("http", "ws");
     const given = token.get();
     const socket = new WebSocket(address, ["lumaflow", ...(given ? [`bearer.${encodeURIComponent(given)}`] : [])]);
@@ -79,12 +88,26 @@ export class Live {
     };
   }
 
-  #openMotion() {
-    const leaving = new AbortController();
+  #openMotion(id) {
     const show = async (jpeg) => this.#onPicture(await createImageBitmap(jpeg), null);
-    motion(`${sourcePath(this.#id, "live.mjpg")}?view=both`, leaving.signal, show)
-      .catch((problem) => leaving.signal.aborted || this.#onTrouble(problem.message))
-      .then(() => leaving.signal.aborted || this.#again());
+    return this.#follow((signal) => motion(`${sourcePath(id, "live.mjpg")}?view=both`, signal, show));
+  }
+
+  #openPeer(id) {
+    const show = (bitmap) => this.#onPicture(bitmap, null);
+    return this.#follow((signal) => whep(`${sourcePath(id, "whep")}?view=both`, signal, show));
+  }
+
+  /** Follows `flow(signal)`, and connects again when it ends by itself. */
+  #follow(flow) {
+    const leaving = new AbortController();
+    flow(leaving.signal)
+      .then(() => "", (problem) => problem.message)
+      .then((trouble) => {
+        if (leaving.signal.aborted) return;
+        this.#onTrouble(trouble);
+        this.#again();
+      });
     return () => leaving.abort();
   }
 

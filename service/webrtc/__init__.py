@@ -1,0 +1,1 @@
+"""Looking by WebRTC (WHEP); needs the extra `webrtc`, which nothing but `peer` imports."""
