@@ -122,7 +122,7 @@ def test_every_option_and_each_of_its_values_has_words_of_its_own() -> None:
 
 
 def test_every_cause_a_camera_can_give_has_words() -> None:
-    from service.api.shapes import CameraState
+    from service.api.states import CameraState
 
     causes = {cause for cause in get_args(CameraState.model_fields["cause"].annotation) if cause}
     assert set(re.findall(r"^  (\w+): \"", SCRIPTS["words.js"], re.MULTILINE)) == causes
@@ -136,7 +136,8 @@ def test_every_stage_of_the_pipeline_has_a_colour() -> None:
 
 
 def test_every_figure_the_scripts_read_is_in_the_answers_of_the_api() -> None:
-    from service.api.shapes import Histograms, SourceState
+    from service.api.figures import Histograms
+    from service.api.states import SourceState
 
     read = {name for text in SCRIPTS.values() for name in re.findall(r"\bsource\.([a-z_]+)", text)}
     assert {"frames_per_second", "stage_latency", "options", "geometry"} <= read

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from service.api.shapes import Shape
+from service.api.shape import Shape
 from service.errors import BadFrameError, SlowBodyError, TooLargeError
 from service.slots import Slot, SlotRing
 

@@ -4,8 +4,8 @@ from fastapi import APIRouter
 
 from service.api.house import Home, SourceId
 from service.api.problems import problems
-from service.api.shapes import SourceState
 from service.api.sources import state_of
+from service.api.states import SourceState
 
 router = APIRouter(prefix="/v1")
 

@@ -16,8 +16,8 @@ from service.api.frames import content_of
 from service.api.handshake import refuse, welcome
 from service.api.house import Home, House, SourceId
 from service.api.problems import Problem, status_of
-from service.api.query import FrameQuery
-from service.api.shapes import Shape, features_in
+from service.api.query import FrameQuery, features_in
+from service.api.shape import Shape
 from service.doorbell import USUAL, Media
 from service.errors import UnsupportedMediaError
 from service.options import Feature

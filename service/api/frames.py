@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query, Request, Response
 
 from service.api.accept import choose
 from service.api.body import drain, received
+from service.api.figures import Figures
 from service.api.house import Home, SourceId
 from service.api.problems import problems
-from service.api.query import FrameQuery
-from service.api.shapes import Figures, features_in
+from service.api.query import FrameQuery, features_in
 from service.doorbell import Media, Reply
 from service.errors import UnsupportedMediaError
 from service.slots import Slot

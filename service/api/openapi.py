@@ -7,8 +7,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from service.api.access import needed
+from service.api.figures import Figures, Histograms
 from service.api.problems import Problem, problems
-from service.api.shapes import Figures, Histograms
 
 SHAPES: tuple[type[BaseModel], ...] = (Problem, Figures, Histograms)
 

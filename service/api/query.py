@@ -2,11 +2,13 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pipeline.errors import OptionError
 from pipeline.formats import Alignment, Matrix, PixelFormat, Range
 from pipeline.geometry import MAX_SIDE_PX, Geometry
-from service.api.shapes import Shape
+from service.api.shape import Shape
 from service.doorbell import Levels
 from service.errors import BadFrameError, TooLargeError
+from service.options import Feature
 
 FORMATS = ", ".join(PixelFormat)
 
@@ -45,3 +47,14 @@ class FrameQuery(BaseModel):
             )
         geometry = Geometry(self.width, self.height, self.format, self.range, self.alignment)
         return Shape.of_geometry(geometry, Levels.of(geometry, self.matrix))
+
+
+def features_in(text: str | None) -> list[Feature] | None:
+    """The features in a comma-separated query; None when it was not given. Raises OptionError."""
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in list(Feature)]
+    if unknown:
+        raise OptionError(f"features={text} came; give any of {','.join(Feature)}")
+    return [Feature(name) for name in names]

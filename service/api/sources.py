@@ -2,9 +2,10 @@
 
 from fastapi import APIRouter, Response
 
+from service.api.bodies import SourcePatch, SourcePut
 from service.api.house import Home, House, SourceId
 from service.api.problems import problems
-from service.api.shapes import CameraState, SourceList, SourcePatch, SourcePut, SourceState
+from service.api.states import CameraState, SourceList, SourceState
 from service.sources import Source
 
 router = APIRouter(prefix="/v1/sources")

@@ -7,10 +7,10 @@ from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import OptionError
 from service.api.body import drain, received
+from service.api.figures import Figures
 from service.api.frames import media_of
 from service.api.house import Home
 from service.api.problems import problems, sentence
-from service.api.shapes import Figures
 from service.doorbell import Media
 from service.errors import UnsupportedMediaError
 from service.options import SourceOptions

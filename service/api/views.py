@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from service.api.house import Home, House, SourceId
 from service.api.problems import problems
-from service.api.shapes import features_in
+from service.api.query import features_in
 from service.doorbell import Job, Media, Op, Reply, View
 from service.pictures import Picture
 
