@@ -25,6 +25,8 @@ KB_PER_HOUR = 1024 * max(1.0, 3600 / SECONDS)
 """Growth of resident memory over the second half that is taken for a leak."""
 CLIENTS, UPLOADS_PER_SECOND = 4, 30.0
 """Beside the camera, these keep two cores about 70 % busy."""
+BLOCK = 25
+"""Samples; several segments of a recording begin meanwhile."""
 LEAK = """
 import sys, time
 kept, rate = [], float(sys.argv[1])
@@ -87,7 +89,7 @@ def watched(service: RunningService, leaking: int) -> Samples:
         samples.files.append(sum(map(open_files, pids)))
         samples.threads.append(sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids))
         samples.slots.append(round(metric(service, 'slots_in_use{device="cpu"}')))
-        if len(samples.kb) % 60 == 0:
+        if len(samples.kb) % 10 == 0:
             each = ", ".join(f"{private_kb(pid)}" for pid in pids)
             print(
                 f"{samples.seconds[-1]:.0f} s: {samples.kb[-1]} KB ({each}), {samples.files[-1]} files",
@@ -161,9 +163,11 @@ def slopes(samples: Samples) -> tuple[float, float]:
 
 
 def kb_per_hour(seconds: list[float], kb: list[int]) -> float:
-    """Slope of the second half of the samples."""
+    """Slope of the second half of the samples, by the medians of blocks: an encoder comes and goes."""
     half = len(kb) // 2
-    return float(np.polyfit(seconds[half:], np.array(kb[half:], float), 1)[0] * 3600)
+    blocks = [slice(start, start + BLOCK) for start in range(half, len(kb) - BLOCK + 1, BLOCK)]
+    times, levels = ([float(np.median(one[block])) for block in blocks] for one in (seconds, kb))
+    return float(np.polyfit(times, levels, 1)[0] * 3600)
 
 
 def test_a_leak_of_two_megabytes_an_hour_is_caught_and_noise_is_not(rng: np.random.Generator) -> None:
