@@ -3,15 +3,17 @@
     python docker/rehearse.py docker/Dockerfile /tmp/rehearsal [--certificates FILE] [--build-only]
 
 Each stage becomes a folder, each RUN a chroot with the variables of ENV. The last stage is then started as a
-container would be: its user, read-only root, empty volumes, a /tmp of its own, its own process tree; its
-health check must succeed, and SIGTERM must end it with status 0. RUN gets copies of this machine's
-resolv.conf and of FILE, and its variables about proxies and the package index; only /dev is mounted.
+container would be: its user, read-only root, empty volumes, a /tmp of its own, a token among its secrets, its
+own process tree; its health check must succeed, and SIGTERM must end it with status 0. RUN gets copies of
+this machine's resolv.conf and of FILE, and its variables about proxies and the package index; only /dev is
+mounted.
 """
 
 import argparse
 import json
 import os
 import re
+import secrets
 import shlex
 import shutil
 import signal
@@ -167,6 +169,9 @@ def start(stage: Stage) -> None:
         f"mount --rbind /dev {root}/dev",
         f"mount -t tmpfs -o size=64m tmpfs {root}/dev/shm",
         f"mount -t tmpfs tmpfs {root}/tmp",
+        f"mount -t tmpfs tmpfs {root}/run",
+        f"mkdir {root}/run/secrets",
+        f"echo {secrets.token_hex(24)} > {root}/run/secrets/lumaflow_admin_token",
         *writable,
         f"mount -o remount,ro,bind {root}",
         f"exec chroot --userspec={stage.user} {root} env -i {shlex.join(variables)} setpriv --no-new-privs"

@@ -131,7 +131,7 @@ def test_every_cause_a_camera_can_give_has_words() -> None:
 def test_every_stage_of_the_pipeline_has_a_colour() -> None:
     from pipeline.stage import Stage
 
-    coloured = set(re.findall(r'^\[data-stage="(\w+)"\] \{', TEXTS["style.css"], re.MULTILINE))
+    coloured = set(re.findall(r'^\[data-stage="(\w+)"\] \{', TEXTS["figures.css"], re.MULTILINE))
     assert coloured == {stage.value for stage in Stage}
 
 
