@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import cupy
+import cv2
 import numpy as np
 import oracle
 import pytest
@@ -25,6 +26,10 @@ from service.bench.people import people_weights, window_scores
 from service.bench.seeds import measure_seeds
 from service.bench.seeds.equalization import flight_figures, stage_figures
 from service.bench.seeds.features import error_figures, ladder_figures, variant_figures
+
+detector = pytest.mark.skipif(
+    not hasattr(cv2, "HOGDescriptor_getDefaultPeopleDetector"), reason="OpenCV 5 has no people detector"
+)
 
 VARIANTS = [
     *(
@@ -225,6 +230,7 @@ def test_frames_in_flight_are_held_against_one_at_a_time() -> None:
     assert ratios == [pytest.approx(1), pytest.approx(2)]
 
 
+@detector
 def test_the_score_of_a_window_is_that_of_opencvs_detector(rng) -> None:
     luma, weights = picture(rng, (160, 96), 3), people_weights()
     hog = functions.hog(luma)
@@ -235,6 +241,7 @@ def test_the_score_of_a_window_is_that_of_opencvs_detector(rng) -> None:
         assert scores[y, x] == pytest.approx(window @ weights[:-1] + weights[-1], abs=1e-4)
 
 
+@detector
 def test_what_half_precision_costs_is_told_with_the_decisions_it_turns(rng) -> None:
     wanted = functions.hog(picture(rng, (160, 96), 3))
     same = {entry.name: entry for entry in error_figures("seed", "fp32", wanted, wanted)}
@@ -247,6 +254,7 @@ def test_what_half_precision_costs_is_told_with_the_decisions_it_turns(rng) -> N
     assert worse.met is False
 
 
+@detector
 def test_without_a_people_detector_its_figures_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("cv2.HOGDescriptor_getDefaultPeopleDetector")
     hog = np.zeros((20, 20, 36), np.float32)

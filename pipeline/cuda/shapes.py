@@ -12,15 +12,15 @@ class Shapes:
     `..._pixels` : fewest pixels worth a block, which begins by clearing counters or by reading LUTs
 
     The defaults were measured on an H200 (132 multiprocessors), where 264 blocks are two for each of them. At
-    4096x4096 counting and mapping side by side took 16.0 us with 264 and 528 blocks, 15.3 with 528 and 1056;
-    CLAHE 28.7 us with 528 blocks that map, 25.7 with 792, 26.5 with 1056 (to 1080p all are alike). HOG's 660
+    4096x4096 counting and mapping side by side took 14.5 us with 264 and 528 blocks, 16.1 with 528 and 1056;
+    CLAHE 29.8 us with 528 blocks that map, 26.9 with 792, 27.7 with 1056 (to 1080p all are alike). HOG's 660
     run all at once: at 4K 60 us, with 264 blocks 98. Those beginning with `word` are for deep frames.
     """
 
-    histogram_blocks: int = 528
+    histogram_blocks: int = 264
     tile_histogram_blocks: int = 264
     histogram_pixels: int = 8192
-    lut_blocks: int = 1056
+    lut_blocks: int = 528
     clahe_blocks: int = 792
     clahe_pixels: int = 4096
     hog_blocks: int = 660
