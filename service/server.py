@@ -48,6 +48,7 @@ class Server(uvicorn.Server):
             Connection,
             head_seconds=settings.head_seconds,
             body_seconds=settings.body_seconds + BODY_GRACE_SECONDS,
+            stall_seconds=settings.stall_seconds,
         )
         super().__init__(
             uvicorn.Config(

@@ -60,6 +60,7 @@ class Settings(BaseSettings):
     max_pixels: int = Field(16_777_216, ge=1, description="largest frame, in pixels")
     head_seconds: float = Field(5.0, gt=0, description="time the head of a request may take to arrive")
     body_seconds: float = Field(10.0, gt=0, description="time a body may take to arrive")
+    stall_seconds: float = Field(30.0, gt=0, description="time a client may take nothing of an answer")
     queue_depth: int = Field(4, ge=1, le=64, description="frames of one source that may wait")
     max_sources: int = Field(256, ge=1, description="sources kept; idle ones made by a frame give way")
     max_viewers: int = Field(64, ge=1, description="live viewers at once")

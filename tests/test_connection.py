@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 
+import numpy as np
 import pytest
 from conftest import RunningService
 from websockets.sync.client import connect
 
+from service.codec import encode_jpeg
 from service.server import BODY_GRACE_SECONDS
 
-HEAD_SECONDS, BODY_SECONDS = 1.5, 1.0
+HEAD_SECONDS, BODY_SECONDS, STALL_SECONDS = 1.5, 1.0, 1.5
 TRICKLERS = 60
 DRIP_SECONDS = 0.2
 PATIENCE_SECONDS = 15.0
@@ -35,7 +37,9 @@ STARTS = {
 @pytest.fixture(scope="module")
 def hasty(open_service: Callable[..., RunningService]) -> RunningService:
     """A service with short deadlines."""
-    running = open_service(head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS)
+    running = open_service(
+        head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS, stall_seconds=STALL_SECONDS, max_viewers=1
+    )
     running.wait_ready()
     return running
 
@@ -108,6 +112,37 @@ def test_a_websocket_outlives_the_deadlines_of_requests(hasty: RunningService) -
             time.sleep(pause_seconds)
             frames.send(bytes(256))
             assert len(frames.recv(PATIENCE_SECONDS)) == 256
+
+
+def test_a_viewer_that_takes_nothing_makes_room(hasty: RunningService) -> None:
+    noise = np.random.default_rng(1).integers(0, 255, (1200, 1600), np.uint8)
+    frame, headers = encode_jpeg(noise), {"Content-Type": "image/jpeg", "Accept": "application/json"}
+    live = "/v1/sources/stalled/live.mjpg"
+    assert hasty.client.post("/v1/sources/stalled/frames", content=frame, headers=headers).is_success
+    with connected(hasty, f"GET {live} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") as viewer:
+        assert viewer.recv(100)
+        end = time.monotonic() + 2 * PATIENCE_SECONDS
+        while True:  # more and more pictures, until all buffers on the way are full
+            hasty.client.post("/v1/sources/stalled/frames", content=frame, headers=headers)
+            with hasty.client.stream("GET", live) as other:
+                if other.status_code == 200:
+                    break
+            assert time.monotonic() < end, "the place of a viewer that takes nothing is still taken"
+
+
+def test_a_large_answer_is_sent_to_the_end_however_slow_the_line(hasty: RunningService) -> None:
+    noise = np.random.default_rng(2).integers(0, 255, (2400, 3200), np.uint8)
+    query = "format=gray8&width=3200&height=2400"
+    start = POST.replace("image/jpeg", "application/octet-stream").replace("/frames", f"/frames?{query}")
+    with connected(hasty, f"{start}Content-Length: {noise.size}\r\n\r\n") as peer:
+        peer.sendall(noise.tobytes())
+        began, came = time.monotonic(), len(peer.recv(4096))
+        while came < noise.size:  # slower than the service writes, quicker than it waits for a byte
+            time.sleep(STALL_SECONDS / 50)
+            chunk = peer.recv(65536)
+            assert chunk, f"cut after {came} bytes"
+            came += len(chunk)
+        assert time.monotonic() - began > 2 * STALL_SECONDS
 
 
 def test_health_is_well_while_sixty_clients_trickle(hasty: RunningService) -> None:
