@@ -324,6 +324,16 @@ def test_a_changed_resolution_begins_an_epoch(shared_data: Path) -> None:
     assert len(set(sizes.values())) >= 2
 
 
+def test_a_changed_range_begins_an_epoch(tmp_path: Path) -> None:
+    make_film(tmp_path / "a.ts", 6)
+    make_film(tmp_path / "b.ts", 6, pixel_format="yuvj420p", tags=(6, 2, 6, 6))
+    (tmp_path / "ab.ts").write_bytes((tmp_path / "a.ts").read_bytes() + (tmp_path / "b.ts").read_bytes())
+    with running("file:ab.ts", (tmp_path,), lossless=True) as run:
+        run.until_cause("eof")
+    ranges = {shot.epoch: laid_geometry(shot.frame).range for shot in run.shots}
+    assert ranges == {1: Range.LIMITED, 2: Range.FULL}
+
+
 def test_interlaced_pictures_are_made_whole_when_asked(shared_data: Path) -> None:
     url, roots = "file:person_interlaced_tff_480i25.mp4", (shared_data / "videos",)
     with running(url, roots, lossless=True) as as_is:
