@@ -114,6 +114,8 @@ class CudaLane:
             return
         with translated("closing a lane"), self._device:
             self._streams.synchronize()
+            for slot in self._ring.slots:
+                slot.stream.synchronize()
             self._ring = None
             del self._step, self._streams
 
