@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pipeline.errors import FrameError
 from pipeline.formats import Alignment, Chroma, Color, Layout, PixelFormat
 from pipeline.geometry import MAX_SIDE_PX, Geometry
+from pipeline.place import on_device
 from pipeline.stage import Stage
 
 __all__ = [
@@ -31,9 +32,6 @@ __all__ = [
 Plane = NDArray[Any]
 """One plane of a frame: uint8, or uint16 above 8 bits."""
 
-
-DLPACK_CUDA = (2, 13)
-"""DLPack's device types of memory that a GPU computes on: its own, and managed memory."""
 
 UNTAGGED = Color()
 
@@ -161,15 +159,6 @@ class Frame:
 
 OF_TAGS = tuple(name for name in Frame.__dataclass_fields__ if name not in OF_PLANES)
 _of_planes, _of_tags = attrgetter(*OF_PLANES), attrgetter(*OF_TAGS)
-
-
-def on_device(array: Any) -> bool:
-    """Whether an array lies in the memory of a GPU; whose it is does not matter."""
-    if isinstance(array, np.ndarray):
-        return False
-    if hasattr(array, "__dlpack_device__"):
-        return array.__dlpack_device__()[0] in DLPACK_CUDA
-    return hasattr(array, "__cuda_array_interface__")
 
 
 class LutKind(StrEnum):

@@ -9,7 +9,6 @@ stream is used. On the processor there is none.
 from typing import Any
 
 from pipeline.formats import Range
-from pipeline.frame import on_device
 from pipeline.options import (
     Equalization,
     HogLayout,
@@ -20,6 +19,7 @@ from pipeline.options import (
     Output,
     Region,
 )
+from pipeline.place import on_device
 
 CLAHE, EQUALIZE = Equalization(), Equalization(Mode.EQUALIZE)
 

@@ -7,10 +7,11 @@ from typing import Self
 from pipeline.cpu.slot import Slot
 from pipeline.cpu.step import Step
 from pipeline.errors import FrameError, StateError
-from pipeline.frame import Enhanced, Frame, on_device
+from pipeline.frame import Enhanced, Frame
 from pipeline.geometry import Geometry
 from pipeline.lane import check_frame, output_geometry
 from pipeline.options import Options
+from pipeline.place import on_device
 
 
 class CpuLane:

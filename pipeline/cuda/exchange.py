@@ -5,7 +5,7 @@ from typing import Any
 import cupy
 
 from pipeline.errors import FrameError
-from pipeline.frame import on_device
+from pipeline.place import on_device
 
 
 def view(array: Any) -> Any:
