@@ -84,7 +84,9 @@ Config = Annotated[
 @app.command()
 def serve(
     config: Config = None,
-    host: Annotated[str | None, typer.Option(help="address to listen on  [127.0.0.1]")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="address to listen on; beyond loopback only with a token  [127.0.0.1]")
+    ] = None,
     port: Annotated[int | None, typer.Option(help="port to listen on; 0 takes a free one  [8000]")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
     demo: Annotated[bool | None, typer.Option("--demo", help="add a looping sample source")] = None,
