@@ -1,6 +1,7 @@
 """Looking by WebRTC: a real peer receives moving enhanced frames, and leaves nothing behind."""
 
 import asyncio
+import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -207,3 +208,22 @@ def test_the_extra_is_told_and_not_loaded_before_it_is_used(
     assert client.get("/v1/about").json()["webrtc"] is True
     maps = Path(f"/proc/{service.process.pid}/maps").read_text()
     assert "libavcodec" not in maps
+
+
+def test_sigterm_lets_go_of_viewers_and_ends_with_status_0(
+    open_service: Callable[..., RunningService],
+) -> None:
+    ending = open_service()
+    ending.wait_ready()
+
+    async def look() -> int:
+        async with watching(ending.client) as (track, _):
+            await seen(track, 1)
+            ending.process.send_signal(signal.SIGTERM)
+            return await asyncio.to_thread(ending.process.wait, PATIENCE_SECONDS)
+
+    with filmed(str(ending.client.base_url), SOURCE) as film:
+        while ending.client.get("/v1/sources").json()["sources"] == []:
+            time.sleep(0.05)
+        film.stop()
+        assert asyncio.run(look()) == 0
