@@ -5,6 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.arguments import (
+    bins_geometry,
+    check_apart,
+    check_bytes,
+    check_lut,
+    check_out,
+    check_plane,
+    check_turnable,
+    plane_geometry,
+    turned_shape,
+)
 from pipeline.cpu import apply
 from pipeline.cpu.counter import Counter
 from pipeline.cpu.curve import Curve
@@ -13,8 +24,8 @@ from pipeline.cpu.histogram import fold_levels
 from pipeline.cpu.lut import clahe_luts, equalize_lut, stretch_lut
 from pipeline.cpu.plane import open_plane
 from pipeline.cpu.turn import turn_plane
-from pipeline.errors import FrameError, OptionError
-from pipeline.formats import PixelFormat, Range
+from pipeline.errors import FrameError
+from pipeline.formats import Range
 from pipeline.geometry import Geometry
 from pipeline.lane import output_geometry
 from pipeline.options import (
@@ -43,13 +54,12 @@ from pipeline.tables import (
 )
 
 Array = NDArray[Any]
-GRAY = {form.layout.bits: form for form in PixelFormat if form.value.startswith("gray")}
 
 
 def compute_histogram(luma: Any, bits: int | None, region: Region | None, out: Any, stream: Any) -> Array:
     """See `pipeline.functions.compute_histogram`."""
     plane = _plane(luma)
-    geometry = _geometry(plane, bits)
+    geometry = plane_geometry(plane, bits)
     options = Options(Equalization(Mode.EQUALIZE), region=region)
     output_geometry(geometry, options)
     bins = _result(out, (1 << geometry.layout.bits,), np.uint32)
@@ -62,15 +72,7 @@ def build_lut(
 ) -> Array:
     """See `pipeline.functions.build_lut`."""
     counts = _array(bins)
-    depth = counts.size.bit_length() - 1
-    if counts.shape != (1 << depth,) or depth not in GRAY or counts.dtype != np.uint32 or not counts.any():
-        raise FrameError(
-            f"bins {counts.shape} {counts.dtype} came; they are (2^b,) uint32 with at least one pixel,"
-            f" b of {', '.join(map(str, GRAY))}"
-        )
-    if equalization.mode is Mode.CLAHE:
-        raise OptionError("clahe came, which needs the pixels: call `clahe`, or give a global mode")
-    pixel = Geometry(1, 1, GRAY[depth], range)
+    pixel = bins_geometry(counts, equalization, range)
     shown = output_geometry(pixel, Options(output=output))
     lut = _result(out, counts.shape, shown.dtype)
     _fill_lut(counts, equalization, level_span(pixel, shown), lut)
@@ -80,11 +82,7 @@ def build_lut(
 def apply_lut(luma: Any, lut: Any, out: Any, stream: Any) -> Array:
     """See `pipeline.functions.apply_lut`."""
     plane, table = _plane(luma), _array(lut)
-    if table.ndim != 1 or table.dtype not in (np.uint8, np.uint16) or not plane.max() < table.size:
-        raise FrameError(
-            f"a lut {table.shape} {table.dtype} came for levels up to {plane.max()}; it needs an entry for"
-            " every level, uint8 or uint16"
-        )
+    check_lut(table, plane)
     mapped = _result(out, plane.shape, table.dtype)
     apply.apply_lut(plane, table, (0, 0, *plane.shape[::-1]), mapped)
     return _given(out, mapped)
@@ -101,7 +99,7 @@ def clahe(
 ) -> Array:
     """See `pipeline.functions.clahe`."""
     plane = _plane(luma)
-    geometry = _geometry(plane, bits, range)
+    geometry = plane_geometry(plane, bits, range)
     options = Options(equalization, output=output)
     shown = output_geometry(geometry, options)
     counter, curve = Counter(geometry, options), Curve(geometry, shown, options)
@@ -117,7 +115,7 @@ def clahe(
 def hog(luma: Any, layout: HogLayout, out: Any, stream: Any) -> Array:
     """See `pipeline.functions.hog`."""
     plane = _bytes(luma)
-    geometry = _geometry(plane, 8)
+    geometry = plane_geometry(plane, 8)
     field = _result(out, hog_shape(geometry, layout), np.float32)
     HogField(geometry, Hog(layout)).describe(plane, field)
     return _given(out, field)
@@ -126,7 +124,7 @@ def hog(luma: Any, layout: HogLayout, out: Any, stream: Any) -> Array:
 def lbp(luma: Any, neighborhood: Neighborhood, mapping: LbpMapping, out: Any, stream: Any) -> Array:
     """See `pipeline.functions.lbp`."""
     plane = _bytes(luma)
-    geometry = _geometry(plane, 8)
+    geometry = plane_geometry(plane, 8)
     cells = _result(out, lbp_shape(geometry, mapping), np.uint16)
     LbpField(geometry, Lbp(neighborhood, mapping)).describe(plane, None, cells)
     return _given(out, cells)
@@ -135,16 +133,9 @@ def lbp(luma: Any, neighborhood: Neighborhood, mapping: LbpMapping, out: Any, st
 def turn(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Array:
     """See `pipeline.functions.turn`."""
     source = _array(pixels)
-    channels = source.shape[2:] if source.ndim == 3 else ()
-    if source.ndim not in (2, 3) or source.size == 0 or channels not in ((), (2,), (3,), (4,)):
-        raise FrameError(f"an array {source.shape} came; give (H, W), or (H, W, 2..4)")
-    if source.dtype not in (np.uint8, np.uint16):
-        raise FrameError(f"an array of {source.dtype} came; give uint8 or uint16")
-    height, width = source.shape[:2]
-    sides = (width, height) if orientation.swaps_sides else (height, width)
-    turned = _result(out, (*sides, *channels), source.dtype)
-    if np.may_share_memory(turned, source):
-        raise FrameError("the out shares memory with the array to be turned; give another one")
+    check_turnable(source)
+    turned = _result(out, turned_shape(source, orientation), source.dtype)
+    check_apart(np.may_share_memory(turned, source))
     turn_plane(source, turn_of(orientation), turned)
     return _given(out, turned)
 
@@ -181,29 +172,14 @@ def _array(array: Any) -> Array:
 
 def _plane(luma: Any) -> Array:
     plane = _array(luma)
-    if plane.ndim != 2 or plane.size == 0 or plane.dtype not in (np.uint8, np.uint16):
-        raise FrameError(
-            f"an array {plane.shape} {plane.dtype} came; give a plane (H, W) uint8 or uint16 with pixels"
-        )
+    check_plane(plane)
     return plane
 
 
 def _bytes(luma: Any) -> Array:
     plane = _plane(luma)
-    if plane.dtype != np.uint8:
-        raise FrameError("a plane of uint16 came; features are of 8 bits: map it with Output.DISPLAY first")
+    check_bytes(plane)
     return plane
-
-
-def _geometry(plane: Array, bits: int | None, range: Range = Range.FULL) -> Geometry:
-    whole = 8 * plane.itemsize
-    depth = whole if bits is None else bits
-    if depth not in GRAY or (depth > 8) != (whole == 16):
-        raise FrameError(
-            f"bits={bits} came with {plane.dtype}; give 8 for uint8, 10, 12, 14 or 16 for uint16"
-        )
-    height, width = plane.shape
-    return Geometry(width, height, GRAY[depth], range)
 
 
 def _levels(plane: Array, geometry: Geometry, options: Options) -> Array:
@@ -216,9 +192,9 @@ def _result(out: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     """Where the kernels write: `out` itself where they can, else an array of their own."""
     if out is None:
         return np.empty(shape, dtype)
-    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
-        came = f"{out.shape} {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise FrameError(f"an out {came} came; the result is {shape} {np.dtype(dtype)}")
+    if not isinstance(out, np.ndarray):
+        raise FrameError(f"an out {type(out).__name__} came; the result is {shape} {np.dtype(dtype)}")
+    check_out(out, shape, dtype)
     if not out.flags.writeable:
         raise FrameError("a read-only out came; pass an array that can be written")
     return out if out.flags.c_contiguous and out.flags.aligned else np.empty(shape, dtype)

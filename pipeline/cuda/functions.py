@@ -14,6 +14,17 @@ from typing import Any
 import cupy
 import numpy as np
 
+from pipeline.arguments import (
+    bins_geometry,
+    check_apart,
+    check_bytes,
+    check_lut,
+    check_out,
+    check_plane,
+    check_turnable,
+    plane_geometry,
+    turned_shape,
+)
 from pipeline.cuda import launch, words
 from pipeline.cuda import turn as turns
 from pipeline.cuda.arrays import constant_tables, result_arrays, scratch_arrays
@@ -23,8 +34,7 @@ from pipeline.cuda.faults import translated
 from pipeline.cuda.launch import NULL, Kernels
 from pipeline.cuda.scope import scope_of
 from pipeline.cuda.tone import open_tone
-from pipeline.errors import FrameError, OptionError
-from pipeline.formats import PixelFormat, Range
+from pipeline.formats import Range
 from pipeline.geometry import Geometry
 from pipeline.lane import beyond_depth, output_geometry
 from pipeline.options import (
@@ -42,7 +52,6 @@ from pipeline.options import (
 )
 from pipeline.tables import hog_shape, lbp_shape, level_span, plain_lut, turn_of, unmapped_lut
 
-GRAY = {form.layout.bits: form for form in PixelFormat if form.value.startswith("gray")}
 KEPT = 64
 """Sets of kernels and tables that are kept for the next call."""
 
@@ -51,7 +60,7 @@ def compute_histogram(luma: Any, bits: int | None, region: Region | None, out: A
     """See `pipeline.functions.compute_histogram`."""
     with _on(luma, stream) as at:
         plane = _plane(luma)
-        geometry = _geometry(plane, bits)
+        geometry = plane_geometry(plane, bits)
         options = Options(Equalization(Mode.EQUALIZE), region=region)
         output_geometry(geometry, options)
         bins = _result(out, (1 << geometry.layout.bits,), np.uint32)
@@ -65,24 +74,16 @@ def build_lut(
     """See `pipeline.functions.build_lut`."""
     with _on(bins, stream) as at:
         counts = _packed(view(bins), 16)
-        depth = counts.size.bit_length() - 1
-        pixels = int(counts.sum()) if counts.dtype == np.uint32 else 0
-        if counts.shape != (1 << depth,) or depth not in GRAY or not pixels:
-            raise FrameError(
-                f"bins {counts.shape} {counts.dtype} came; they are (2^b,) uint32 with at least one pixel,"
-                f" b of {', '.join(map(str, GRAY))}"
-            )
-        if equalization.mode is Mode.CLAHE:
-            raise OptionError("clahe came, which needs the pixels: call `clahe`, or give a global mode")
-        pixel = Geometry(1, 1, GRAY[depth], range)
+        pixel = bins_geometry(counts, equalization, range)
         shown = output_geometry(pixel, Options(output=output))
         span = level_span(pixel, shown)
         lut = _result(out, counts.shape, shown.dtype)
         if equalization.mode is Mode.IDENTITY:
             lut.set(unmapped_lut(span), stream=at)
             return _given(out, lut)
-        plan = words.plan_mapping(span, equalization, pixels, 1, "words_lut")
-        kernels = _kernels(counts.device.id, (mapping_source(depth, lut.itemsize * 8, equalization.mode),))
+        plan = words.plan_mapping(span, equalization, int(counts.sum()), 1, "words_lut")
+        source = mapping_source(pixel.layout.bits, lut.itemsize * 8, equalization.mode)
+        kernels = _kernels(counts.device.id, (source,))
         words.launch_mapping(at, kernels, plan, counts, cupy.asarray(plain_lut(span)), NULL, NULL, lut)
         return _given(out, lut)
 
@@ -91,13 +92,7 @@ def apply_lut(luma: Any, lut: Any, out: Any, stream: Any) -> Any:
     """See `pipeline.functions.apply_lut`."""
     with _on(luma, stream):
         plane, table = _plane(luma), view(lut)
-        usable = table.ndim == 1 and table.dtype in (np.uint8, np.uint16) and table.size > 0
-        top = _top(plane, table.size)
-        if not usable or top >= table.size:
-            raise FrameError(
-                f"a lut {table.shape} {table.dtype} came for levels up to {top}; it needs an entry for"
-                " every level, uint8 or uint16"
-            )
+        check_lut(table, plane)
         mapped = _result(out, plane.shape, table.dtype, align=1)
         table.take(plane, out=mapped)
         return _given(out, mapped)
@@ -115,7 +110,7 @@ def clahe(
     """See `pipeline.functions.clahe`."""
     with _on(luma, stream) as at:
         plane = _plane(luma)
-        geometry = _geometry(plane, bits, range)
+        geometry = plane_geometry(plane, bits, range)
         options = Options(equalization, output=output)
         shown = output_geometry(geometry, options)
         mapped = _result(out, plane.shape, shown.dtype, align=1)
@@ -130,7 +125,7 @@ def hog(luma: Any, layout: HogLayout, out: Any, stream: Any) -> Any:
     """See `pipeline.functions.hog`."""
     with _on(luma, stream) as at:
         plane = _bytes(luma)
-        geometry = _geometry(plane, 8)
+        geometry = plane_geometry(plane, 8)
         field = _result(out, hog_shape(geometry, layout), np.float32)
         plan = launch.plan_hog(geometry, layout)
         if plan is not None:
@@ -143,7 +138,7 @@ def lbp(luma: Any, neighborhood: Neighborhood, mapping: LbpMapping, out: Any, st
     """See `pipeline.functions.lbp`."""
     with _on(luma, stream) as at:
         plane = _bytes(luma)
-        geometry = _geometry(plane, 8)
+        geometry = plane_geometry(plane, 8)
         cells = _result(out, lbp_shape(geometry, mapping), np.uint16)
         asked = Lbp(neighborhood, mapping)
         kernels, tables = _kept(plane.device.id, geometry, Options(IDENTITY, lbp=asked))
@@ -155,18 +150,12 @@ def turn(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Any:
     """See `pipeline.functions.turn`."""
     with _on(pixels, stream) as at:
         source = view(pixels)
-        channels = source.shape[2:] if source.ndim == 3 else ()
-        if source.ndim not in (2, 3) or source.size == 0 or channels not in ((), (2,), (3,), (4,)):
-            raise FrameError(f"an array {source.shape} came; give (H, W), or (H, W, 2..4)")
-        if source.dtype not in (np.uint8, np.uint16):
-            raise FrameError(f"an array of {source.dtype} came; give uint8 or uint16")
-        pixel_bytes = source.itemsize * (channels[0] if channels else 1)
+        check_turnable(source)
+        pixel_bytes = source.itemsize * (source.shape[2] if source.ndim == 3 else 1)
         source = _packed(source, pixel_bytes & -pixel_bytes)
         height, width = source.shape[:2]
-        sides = (width, height) if orientation.swaps_sides else (height, width)
-        turned = _result(out, (*sides, *channels), source.dtype, pixel_bytes & -pixel_bytes)
-        if cupy.may_share_memory(turned, source):
-            raise FrameError("the out shares memory with the array to be turned; give another one")
+        turned = _result(out, turned_shape(source, orientation), source.dtype, pixel_bytes & -pixel_bytes)
+        check_apart(cupy.may_share_memory(turned, source))
         kernels = _kernels(source.device.id, (turn_source(turn_of(orientation).swapped, pixel_bytes),))
         plan = turns.plan_turn(orientation, width, height, pixel_bytes)
         turns.launch_turn(at, kernels, plan, source, turned)
@@ -228,34 +217,14 @@ def _packed(array: Any, align: int) -> Any:
 
 def _plane(luma: Any) -> Any:
     plane = view(luma)
-    if plane.ndim != 2 or plane.size == 0 or plane.dtype not in (np.uint8, np.uint16):
-        raise FrameError(
-            f"an array {plane.shape} {plane.dtype} came; give a plane (H, W) uint8 or uint16 with pixels"
-        )
+    check_plane(plane)
     return _packed(plane, plane.itemsize)
 
 
 def _bytes(luma: Any) -> Any:
     plane = _plane(luma)
-    if plane.dtype != np.uint8:
-        raise FrameError("a plane of uint16 came; features are of 8 bits: map it with Output.DISPLAY first")
+    check_bytes(plane)
     return plane
-
-
-def _geometry(plane: Any, bits: int | None, range: Range = Range.FULL) -> Geometry:
-    whole = 8 * plane.itemsize
-    depth = whole if bits is None else bits
-    if depth not in GRAY or (depth > 8) != (whole == 16):
-        raise FrameError(
-            f"bits={bits} came with {plane.dtype}; give 8 for uint8, 10, 12, 14 or 16 for uint16"
-        )
-    height, width = plane.shape
-    return Geometry(width, height, GRAY[depth], range)
-
-
-def _top(plane: Any, size: int) -> int:
-    """The highest level of a plane; not looked for where none can be beyond a table of that size."""
-    return int(plane.max()) if size < 1 << 8 * plane.itemsize else 0
 
 
 def _result(out: Any, shape: tuple[int, ...], dtype: Any, align: int = 16) -> Any:
@@ -266,10 +235,7 @@ def _result(out: Any, shape: tuple[int, ...], dtype: Any, align: int = 16) -> An
     if out is None:
         return cupy.empty(shape, dtype)
     target = view(out)
-    if target.shape != shape or target.dtype != dtype:
-        raise FrameError(
-            f"an out {target.shape} {target.dtype} came; the result is {shape} {np.dtype(dtype)}"
-        )
+    check_out(target, shape, dtype)
     usable = target.flags.c_contiguous and target.data.ptr % align == 0
     return target if usable else cupy.empty(shape, dtype)
 
