@@ -79,7 +79,8 @@ class Access:
         if method not in READING:
             self._names.check_origin(connection.headers)
         if self._tokens:
-            check(token_in(connection), self._scopes(token_in(connection)), wanted)
+            given = token_in(connection)
+            check(given, self._scopes(given), wanted)
 
     def _scopes(self, given: str) -> set[Scope]:
         """What a token is for, found in a time that tells nothing about the right ones."""

@@ -70,9 +70,7 @@ export class Live {
       const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, HEAD_BYTES)], { type: "image/jpeg" }));
       if (over || number < newest) return bitmap.close(); // two are decoded at once and may overtake
       newest = number;
-      this.#waits = 0;
-      this.#onTrouble("");
-      this.#onPicture(bitmap, head.getFloat32(4, true) + (performance.now() - received) / 1000);
+      this.#show(bitmap, head.getFloat32(4, true) + (performance.now() - received) / 1000);
       socket.send(""); // ready for one more
     };
     socket.onclose = ({ code, reason }) => {
@@ -89,12 +87,12 @@ export class Live {
   }
 
   #openMotion(id) {
-    const show = async (jpeg) => this.#onPicture(await createImageBitmap(jpeg), null);
+    const show = async (jpeg) => this.#show(await createImageBitmap(jpeg), null);
     return this.#follow((signal) => motion(`${sourcePath(id, "live.mjpg")}?view=both`, signal, show));
   }
 
   #openPeer(id) {
-    const show = (bitmap) => this.#onPicture(bitmap, null);
+    const show = (bitmap) => this.#show(bitmap, null);
     return this.#follow((signal) => whep(`${sourcePath(id, "whep")}?view=both`, signal, show));
   }
 
@@ -109,6 +107,12 @@ export class Live {
         this.#again();
       });
     return () => leaving.abort();
+  }
+
+  #show(bitmap, age) {
+    this.#waits = 0;
+    this.#onTrouble("");
+    this.#onPicture(bitmap, age);
   }
 
   #again() {
