@@ -173,6 +173,7 @@ class _Answering(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         assert isinstance(self.server, _Echo)
         self.server.bodies.append(body)
+        self.server.tokens.add(self.headers["Authorization"])
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -186,6 +187,8 @@ class _Echo(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answering)
         self.bodies: list[bytes] = []
+        self.tokens: set[str | None] = set()
+        self.headers = {"Authorization": "Bearer its-own"}
         self.status = 200
 
     def connect(self) -> HTTPConnection:
@@ -205,6 +208,7 @@ def test_every_frame_is_sent_once_whatever_is_in_flight(echo: _Echo, in_flight: 
     images = [b"first", b"second"]
     latencies, seconds = send_frames(echo, images, 10, in_flight)  # type: ignore[arg-type]
     assert sorted(echo.bodies) == sorted(images * 5)
+    assert echo.tokens == {"Bearer its-own"}
     assert len(latencies) == 10
     assert 0 < max(latencies) <= seconds
 

@@ -1,10 +1,12 @@
 """The service in a child process, on a free port of the loopback, for as long as it is measured."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
+from secrets import token_hex
 from socket import socket
 from tempfile import TemporaryFile
 from time import monotonic, sleep
@@ -36,14 +38,22 @@ def serving(device: str) -> Iterator["Server"]:
 
 
 class Server:
-    """The running service: its address and its memory."""
+    """The running service: its address and its memory.
+
+    headers : of a request that it lets in, whatever tokens lie around for services
+    """
 
     def __init__(self, device: str, log: IO[bytes]) -> None:
         self.port = _free_port()
         self._log = log
+        token = token_hex(24)
+        self.headers = {"Authorization": f"Bearer {token}"}
         arguments = ["serve", "--port", str(self.port), "--device", device]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *arguments], stdout=log, stderr=subprocess.STDOUT
+            [sys.executable, "-c", COMMAND, *arguments],
+            env={**os.environ, "LUMAFLOW_ADMIN_TOKEN": token},
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
 
     def connect(self) -> HTTPConnection:

@@ -95,17 +95,20 @@ def send_frames(
     with ExitStack() as stack, ThreadPoolExecutor(in_flight) as clients:
         connections = [stack.enter_context(closing(server.connect())) for _ in shares]
         began = perf_counter()
-        sent = clients.map(lambda line, share: _send(line, images, share), connections, shares)
+        headers = HEADERS | server.headers
+        sent = clients.map(lambda line, share: _send(line, headers, images, share), connections, shares)
         latencies = [seconds for client in sent for seconds in client]
         total = perf_counter() - began
     return latencies, total
 
 
-def _send(connection: HTTPConnection, images: Sequence[bytes], share: Sequence[int]) -> list[float]:
+def _send(
+    connection: HTTPConnection, headers: dict[str, str], images: Sequence[bytes], share: Sequence[int]
+) -> list[float]:
     latencies = []
     for index in share:
         began = perf_counter()
-        connection.request("POST", PATH, images[index % len(images)], HEADERS)
+        connection.request("POST", PATH, images[index % len(images)], headers)
         answer = connection.getresponse()
         body = answer.read()
         latencies.append(perf_counter() - began)
