@@ -54,7 +54,7 @@ class Encoding:
         """Whether a picture can go on in these streams: same size, chroma, tags and time base, same sound."""
         came = show.size, show.stored_as, show.color, show.time_base
         same = came == (self._size, self._stored_as, self._color, self._time_base)
-        return same and (sound is self._sound or sound is None)
+        return same and (sound is None or sound == self._sound)
 
     def write(self, show: Show) -> None:
         """Encode one picture."""
@@ -68,7 +68,7 @@ class Encoding:
 
     def hear(self, sound: Sound) -> None:
         """Pass one packet of sound on, if there is a place for it."""
-        if self._audio is None or sound.kind is not self._sound or sound.seconds < self._begin:
+        if self._audio is None or sound.kind != self._sound or sound.seconds < self._begin:
             return
         packet = Packet(sound.data)
         base = sound.time_base

@@ -14,7 +14,7 @@ from service.ingest.feed import AnyPacket
 
 
 class SoundKind:
-    """Codec and parameters of a connection's sound.
+    """Codec and parameters of a connection's sound; equal to another's whose packets can follow in one file.
 
     They are copied into a container that is never written: those of the connection end with it.
     """
@@ -22,7 +22,15 @@ class SoundKind:
     def __init__(self, stream: AudioStream) -> None:
         self._keeper = av.open(BytesIO(), "w", format="nut")
         self._template = self._keeper.add_stream_from_template(stream)
-        self.codec = stream.codec_context.name
+        context = stream.codec_context
+        self.codec = context.name
+        self._parameters = self.codec, context.rate, context.layout.name, context.extradata
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SoundKind) and self._parameters == other._parameters
+
+    def __hash__(self) -> int:
+        return hash(self._parameters)
 
     def add_to(self, container: OutputContainer) -> AudioStream | None:
         """A stream for this sound; None where the container cannot hold it."""
