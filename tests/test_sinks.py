@@ -157,6 +157,24 @@ def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
     assert all(abs(a[0] - b[0]) <= Fraction(1, 48_000) for a, b in zip(copied, kept, strict=True))
 
 
+def test_sound_of_the_same_kind_goes_on_in_the_same_file_over_a_new_connection(tmp_path: Path) -> None:
+    recorder, again = Recorder(Record(path="r", keep_free_gb=0), tmp_path), Fraction(40, 25)
+    film = make_film(tmp_path / "loop.mp4", 20, audio="aac")
+    for turn in range(3):  # as a file with `loop: true`
+        kind, sounds = sound_of(film)
+        recorder.begin(kind)
+        for n in range(40):
+            recorder.write(show(turn * 40 + n))
+        for sound in sounds:
+            recorder.hear(replace(sound, seconds=sound.seconds + turn * again))
+    other, _ = sound_of(make_film(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
+    assert other != kind
+    recorder.close()
+    (path,) = (tmp_path / "r").iterdir()
+    (copied,) = content(path).copied
+    assert len(copied) > 2.8 * sum(sound.seconds >= 0 for sound in sounds)
+
+
 def sound_of(film: Path) -> tuple[SoundKind, list[Sound]]:
     """What a camera's connection would give of a film's sound; the connection is closed by then."""
     policy = Policy(roots=(film.parent,))
@@ -259,6 +277,15 @@ def test_descriptors_are_npz_with_what_frame_they_are_of(tmp_path: Path) -> None
         assert np.array_equal(found["lbp"], lbp)
         facts = {name: found[name].item() for name in ("sequence", "pts", "time_base", "lut_kind")}
     assert facts == {"sequence": 7, "pts": 25_200, "time_base": "1/90000", "lut_kind": "previous"}
+
+
+@pytest.mark.parametrize("format_", ["npz", "jsonl"])
+def test_descriptors_are_kept_now_and_then_when_told(tmp_path: Path, format_: str) -> None:
+    data, _ = described()
+    how = Descriptors(path="d", format=format_, every_seconds=1, keep_free_gb=0)
+    sink = DescriptorFiles(how, tmp_path, "gate")
+    assert [n for n in range(51) if sink.write(show(n, described=data))] == [0, 25, 50]
+    sink.close()
 
 
 def test_descriptors_are_lines_of_json_each_written_at_once(tmp_path: Path) -> None:

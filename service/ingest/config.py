@@ -60,9 +60,10 @@ class Snapshot(Kept):
 
 
 class Descriptors(Kept):
-    """Descriptors of every frame: npz files, or lines of JSON."""
+    """Descriptors of frames: npz files, or lines of JSON."""
 
     format: Literal["npz", "jsonl"] = "npz"
+    every_seconds: float = Field(0, ge=0, le=86_400, description="0: those of every frame, 2 MB each at 720p")
     features: Features = Field([Feature.HOG, Feature.LBP], min_length=1)
 
 

@@ -1,4 +1,4 @@
-"""Descriptors of every frame: npz files, or lines of JSON in a file an hour."""
+"""Descriptors of frames, every one or one every so often: npz files, or lines of JSON in a file an hour."""
 
 import base64
 import io
@@ -26,6 +26,7 @@ class DescriptorFiles:
         self._shelf = Shelf(how, folder)
         self._lines: IO[str] | None = None
         self._began = 0.0
+        self._due: float | None = None
 
     @property
     def note(self) -> str:
@@ -41,8 +42,8 @@ class DescriptorFiles:
         """Sound has no descriptors."""
 
     def write(self, show: Show) -> bool:
-        """Keep the descriptors of this frame; the stand-in for a lost camera has none."""
-        if not show.described:
+        """Keep the descriptors of this frame if it is time for some; the stand-in for a lost camera has none."""
+        if not show.described or (self._due is not None and show.arrived < self._due):
             return False
         with np.load(io.BytesIO(show.described)) as arrays:
             wanted = {name: arrays[name] for name in arrays.files}
@@ -50,6 +51,7 @@ class DescriptorFiles:
             self._write_npz(show, wanted)
         else:
             self._write_line(show, wanted)
+        self._due = show.arrived + self._how.every_seconds
         return True
 
     def _write_npz(self, show: Show, arrays: dict[str, Any]) -> None:
