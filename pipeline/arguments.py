@@ -43,7 +43,8 @@ def plane_geometry(plane: Any, bits: int | None, range: Range = Range.FULL) -> G
 def bins_geometry(bins: Any, equalization: Equalization, range: Range) -> Geometry:
     """The geometry of a pixel of a frame that has these bins. Raises FrameError, OptionError."""
     depth = bins.size.bit_length() - 1
-    if bins.shape != (1 << depth,) or depth not in GRAY or bins.dtype != np.uint32 or not bins.any():
+    whole = depth in GRAY and bins.shape == (1 << depth,) and bins.dtype == np.uint32
+    if not whole or not bins.any():
         raise FrameError(
             f"bins {bins.shape} {bins.dtype} came; they are (2^b,) uint32 with at least one pixel,"
             f" b of {', '.join(map(str, GRAY))}"
@@ -55,13 +56,12 @@ def bins_geometry(bins: Any, equalization: Equalization, range: Range) -> Geomet
 
 def check_lut(lut: Any, plane: Any) -> None:
     """Raise FrameError unless there is an entry for every level of the plane."""
-    usable = lut.ndim == 1 and lut.dtype in LEVEL_TYPES
+    if lut.ndim != 1 or lut.dtype not in LEVEL_TYPES:
+        raise FrameError(f"a lut {lut.shape} {lut.dtype} came; give (levels,) uint8 or uint16")
     # The plane is not searched where none of its levels can be beyond the table.
-    top = int(plane.max()) if lut.size < 1 << 8 * plane.itemsize else 0
-    if not usable or top >= lut.size:
+    if lut.size < 1 << 8 * plane.itemsize and (top := int(plane.max())) >= lut.size:
         raise FrameError(
-            f"a lut {lut.shape} {lut.dtype} came for levels up to {top}; it needs an entry for every level,"
-            " uint8 or uint16"
+            f"a lut of {lut.size} entries came for levels up to {top}; it needs one for every level"
         )
 
 

@@ -155,7 +155,8 @@ class Options:
     `clamp`: values beyond the depth of a frame are clamped and counted; otherwise its frame is refused.
     `slots` is the depth of the ring: frames that can be in flight. The last three concern CUDA only and
     never change a result: `graph` replays a captured step, `timing_every` reads the stage times of every
-    k-th frame, `features_on_device` leaves HOG and LBP there as CuPy arrays.
+    k-th frame, `features_on_device` leaves HOG and LBP there as CuPy arrays: what reads them must have ended
+    before the lane's next `submit`.
     """
 
     equalization: Equalization = field(default_factory=Equalization)

@@ -11,11 +11,16 @@ class Succession:
         self._identity = mode is Mode.IDENTITY
         self._age = 0
 
-    def advance(self, corrupt: bool) -> tuple[LutKind, int]:
-        """Kind and age in frames of the mapping for the next frame; a corrupt one never maps another."""
+    @property
+    def next(self) -> tuple[LutKind, int]:
+        """Kind and age in frames of the mapping for the next frame."""
         if self._identity:
             return LutKind.IDENTITY, 0
-        answer = (LutKind.PREVIOUS, self._age) if self._age else (LutKind.OWN, 0)
+        return (LutKind.PREVIOUS, self._age) if self._age else (LutKind.OWN, 0)
+
+    def advance(self, corrupt: bool) -> tuple[LutKind, int]:
+        """Go on to the frame after the next one, whose mapping is returned; a corrupt one maps no other."""
+        answer = self.next
         if not corrupt:
             self._age = 1
         elif self._age:

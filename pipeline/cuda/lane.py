@@ -1,7 +1,8 @@
 """The CUDA lane: uploads frame N and counts it, and meanwhile shows it through the mapping of frame N-1."""
 
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import cupy
 
@@ -35,9 +36,9 @@ class CudaLane:
     A step is captured once a slot as CUDA graphs and replayed: one maps the frame, one describes it, while
     the picture already goes down. Copies stay outside them, since the host side of a frame may lie in any
     page-locked memory; so do the rare frames that are mapped by their own LUT or are corrupt. A small frame
-    that lies in its slot, and stays there, has a third graph with the copies in it: one launch.
+    that lies in its slot, stays there and is not timed has a third graph with the copies in it: one launch.
     Enhanced pixels go straight to an `out` that is page-locked or lies on the device; any other is filled by
-    `collect`. Planes on the device are read once what CuPy's current stream holds is done.
+    `collect`. Planes on the device are read and written once what CuPy's current stream holds is done.
 
     Whether a value lies beyond the depth of a frame is known only when it is collected: then `collect`
     refuses it, and it takes its number and its mapping with it, as if it had not been submitted. Only where
@@ -53,17 +54,18 @@ class CudaLane:
         self.options = options
         self._stays = _chroma_stays(geometry, options)
         self._device = cupy.cuda.Device(index)
-        with translated(f"opening a lane for {geometry}"), self._device:
+        null = cupy.cuda.Stream.null  # which clears and fills a lane's memory, whatever the caller's stream
+        with translated(f"opening a lane for {geometry}"), self._device, null:
             self._streams = Streams()
             self._step = Step(geometry, options, self._streams, shapes or shapes_for(index))
             self._ring: Ring | None = Ring(geometry, options)
             # Whose mapping a frame is given, at its submission; and, with the refused ones left out, as told.
             self._planned, self._told = (Succession(options.equalization.mode) for _ in range(2))
             self._sequence = 0
-            cupy.cuda.Stream.null.synchronize()  # the lane's streams do not wait for what cleared its memory
+            null.synchronize()  # the lane's streams do not wait for it
             if options.graph:
                 self._step.capture(self._ring)
-                if geometry.frame_bytes <= WHOLE_FRAME_BYTES:
+                if geometry.frame_bytes <= WHOLE_FRAME_BYTES and options.timing_every > 1:
                     for slot in self._ring.slots:
                         self._capture(slot, self._ring.before(slot))
 
@@ -81,19 +83,15 @@ class CudaLane:
         ring = self._open_ring()
         slot = self._next_slot(ring)
         check_frame(self.geometry, frame, self.output, out)
-        with ENQUEUING:
-            self._device.use()
+        with ENQUEUING, self._device:
             slot.ticket = ticket = self._ticket(ring, frame, out)
-            settled = _settle(slot, ticket)
-            if settled and slot.whole is not None and ticket.plain:
-                slot.whole.launch(slot.stream)
-                slot.done.record(slot.stream)
-            else:
-                self._upload(slot, ticket, settled)
-                self._map(ring.before(slot), slot, ticket)
-                if self._step.describes:
-                    self._describe(slot, ticket)
-                self._download(slot, ticket)
+            try:
+                self._enqueue(ring.before(slot), slot, ticket)
+            except BaseException:
+                with suppress(cupy.cuda.runtime.CUDARuntimeError):
+                    self._synchronize(ring)  # so that the slot is free again
+                raise
+        self._planned.advance(frame.corrupt)
         ring.submitted += 1
 
     def collect(self) -> Enhanced:
@@ -102,21 +100,20 @@ class CudaLane:
         if not self.in_flight:
             raise StateError("nothing is in flight; submit a frame before you collect one")
         slot = ring.oldest()
-        with WAITING:
-            self._device.use()
+        with WAITING, self._device:
             slot.done.synchronize()
-        ring.collected += 1
-        return self._outcome(slot)
+            ring.collected += 1
+            return self._outcome(slot)
 
     def close(self) -> None:
         """Give all memory back; frames in flight are lost. Closing twice is harmless."""
-        if self._ring is None:
+        ring, self._ring = self._ring, None
+        if ring is None:
             return
-        with translated("closing a lane"), self._device:
-            self._streams.synchronize()
-            for slot in self._ring.slots:
-                slot.stream.synchronize()
-            self._ring = None
+        try:
+            with translated("closing a lane"), self._device:
+                self._synchronize(ring)
+        finally:
             del self._step, self._streams
 
     def __enter__(self) -> Self:
@@ -131,7 +128,8 @@ class CudaLane:
         """Capture all that becomes of a frame that lies in `slot` and whose picture stays there.
 
         Such a graph has a stream of its own, so that one frame goes up and another comes down while a third
-        is mapped. What orders them is that each waits for the mapping of the frame before.
+        is mapped. What orders them is that each waits for the mapping of the frame before: for the record of
+        that event which was the last one when the graph is launched.
         """
         stream, enhance, hog = slot.stream, self._streams.enhance, self._streams.hog
         stream.begin_capture()
@@ -151,12 +149,24 @@ class CudaLane:
             stream.wait_event(slot.described)
         if slot.down_described is not None:
             slot.down_described.enqueue(stream)
-        slot.whole = stream.end_capture()
+        slot.whole_graph = stream.end_capture()
+
+    def _enqueue(self, previous: Slot, slot: Slot, ticket: Ticket) -> None:
+        settled = _settle(slot, ticket)
+        if settled and slot.whole_graph is not None and ticket.plain:
+            slot.whole_graph.launch(slot.stream)
+            slot.done.record(slot.stream)
+            return
+        self._upload(slot, ticket, settled)
+        self._map(previous, slot, ticket)
+        if self._step.describes:
+            self._describe(slot, ticket)
+        self._download(slot, ticket)
 
     def _upload(self, slot: Slot, ticket: Ticket, settled: bool) -> None:
         upload, planes = self._streams.upload, ticket.frame.planes
-        if not settled and any(map(transfer.on_device, planes)):
-            upload.wait_event(cupy.cuda.get_current_stream().record())
+        if not settled:
+            _wait_for_owners(upload, planes)
         with slot.clock.around(Stage.UPLOAD, upload, ticket.timed):
             if settled:
                 (slot.up_luma if ticket.in_place else slot.up).enqueue(upload)
@@ -170,7 +180,7 @@ class CudaLane:
         enhance.wait_event(slot.uploaded)
         enhance.wait_event(previous.mapped)
         if self.options.graph and ticket.steady:
-            slot.mapping[ticket.timed].launch(enhance)
+            slot.map_graphs[ticket.timed].launch(enhance)
         else:
             self._step.map(slot, previous, ticket.own, ticket.carried, ticket.timed)
         slot.mapped.record(enhance)
@@ -180,7 +190,7 @@ class CudaLane:
         hog = self._streams.hog
         hog.wait_event(slot.enhanced)
         if self.options.graph:
-            slot.describing[ticket.timed].launch(hog)
+            slot.describe_graphs[ticket.timed].launch(hog)
         else:
             self._step.describe(slot, ticket.timed)
         slot.described.record(hog)
@@ -191,6 +201,7 @@ class CudaLane:
         download.wait_event(slot.enhanced)
         with clock.around(Stage.DOWNLOAD, download, timed):
             if ticket.direct and ticket.out is not None:
+                _wait_for_owners(download, ticket.out.planes)
                 count = 1 if ticket.in_place else len(slot.planes)
                 transfer.copy_planes(download, slot.planes[:count], ticket.out.planes[:count])
                 slot.down_rest.enqueue(download)
@@ -204,7 +215,7 @@ class CudaLane:
         slot.done.record(download)
 
     def _ticket(self, ring: Ring, frame: Frame, out: Frame | None) -> Ticket:
-        kind, age = self._planned.advance(frame.corrupt)
+        kind, age = self._planned.next
         timed = ring.submitted % self.options.timing_every == 0
         direct = out is not None and all(map(reachable, out.planes))
         in_place = out is not None and self._stays and shares_chroma(frame, out)
@@ -225,6 +236,12 @@ class CudaLane:
         self._sequence += 1
         return deliver(slot, self.options, self._sequence - 1, (kind, age), beyond)
 
+    def _synchronize(self, ring: Ring) -> None:
+        """Wait until nothing is under way."""
+        self._streams.synchronize()
+        for slot in ring.slots:
+            slot.stream.synchronize()
+
     def _next_slot(self, ring: Ring) -> Slot:
         if self.in_flight == self.options.slots:
             raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
@@ -240,6 +257,13 @@ def _chroma_stays(geometry: Geometry, options: Options) -> bool:
     """Whether the planes beside the luma come out as they went in."""
     scope = scope_of(geometry, options)
     return not (scope.turns or scope.gains) and len(geometry.plane_shapes) > 1
+
+
+def _wait_for_owners(stream: Any, planes: Planes) -> None:
+    """Let `stream` wait for what the caller has enqueued on the devices where planes lie."""
+    for plane in filter(transfer.on_device, planes):
+        with plane.device:
+            stream.wait_event(cupy.cuda.get_current_stream().record())
 
 
 def _settle(slot: Slot, ticket: Ticket) -> bool:

@@ -1,4 +1,4 @@
-"""The geometry of every launch and the launches themselves; the order of a step is `lane`'s business.
+"""The geometry of every launch and the launches themselves; the order of a step is `step`'s business.
 
 A `Plan` is made once, from geometry, options and shapes alone, without a GPU. A launch function enqueues one
 kernel on the given stream and returns at once. Arrays are CuPy arrays (NumPy ones when the kernels run on the

@@ -74,8 +74,11 @@ class Slot:
     chroma : device, the other planes of the enhanced frame. They lie between the incoming luma and the
         enhanced one: what comes up whole, and what goes down whole, is one copy each, and chroma that stays
         as it is moves no further
-    enhanced, bins, applied, ... : device arrays that come down to `host` with the chroma; descriptors last
-    luts : device, the mapping made from this frame, read by the next one
+    arrays : device, by name: `enhanced`, `bins`, `applied`, ... come down to `host` with the chroma, the
+        descriptors last; `luts`, the mapping made from this frame, is read by the next one
+
+    Events name facts, of the frame (`uploaded`, `lut_ready`, `enhanced`, `mapped`: both, `described`, `done`)
+    or of its streams, which fork and join (`forked`, `parted`, `joined`).
     """
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
@@ -105,9 +108,9 @@ class Slot:
         self.parted, self.joined, self.described, self.done = _events(4)
         self.clock = StageClock()
         # The captured halves of the step, without and with stage times; and all of it with its copies.
-        self.mapping: dict[bool, Any] = {}
-        self.describing: dict[bool, Any] = {}
-        self.whole: Any = None
+        self.map_graphs: dict[bool, Any] = {}
+        self.describe_graphs: dict[bool, Any] = {}
+        self.whole_graph: Any = None
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self.ticket: Ticket | None = None
 

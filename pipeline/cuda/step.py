@@ -33,6 +33,7 @@ class Step:
         self._turns = turn.plan_turns(scope)
         self._gains = turn.plan_gains(scope)
         self._hog, self._lbp = launch.plan_features(scope)
+        self._always_timed = options.timing_every == 1
 
     @property
     def describes(self) -> bool:
@@ -43,14 +44,14 @@ class Step:
         """Capture the two halves of every slot's steady step as graphs, without and with stage times."""
         enhance, hog = self._streams.enhance, self._streams.hog
         for slot in ring.slots:
-            for timed in (False, True):
+            for timed in (True,) if self._always_timed else (True, False):
                 enhance.begin_capture()
                 self.map(slot, ring.before(slot), timed=timed)
-                slot.mapping[timed] = enhance.end_capture()
+                slot.map_graphs[timed] = enhance.end_capture()
                 if self.describes:
                     hog.begin_capture()
                     self.describe(slot, timed)
-                    slot.describing[timed] = hog.end_capture()
+                    slot.describe_graphs[timed] = hog.end_capture()
 
     def map(
         self, slot: Slot, previous: Slot, own: bool = False, carried: bool = False, timed: bool = False
@@ -63,12 +64,12 @@ class Step:
         histogram, enhance = self._streams.histogram, self._streams.enhance
         source = slot if own else previous
         mapping = {name: source.arrays[name] for name in MAPPINGS if name in source.arrays}
-        self.turn(slot)
+        self._turn(slot)
         slot.forked.record(enhance)
 
         histogram.wait_event(slot.forked)
         with slot.clock.around(Stage.HISTOGRAM, histogram, timed):
-            self.count(slot, None if own else mapping)
+            self._count(slot, None if own else mapping)
         if carried:
             for name, luts in mapping.items():
                 transfer.copy_on_device(histogram, luts, slot.arrays[name])
@@ -77,7 +78,7 @@ class Step:
         if own:
             enhance.wait_event(slot.lut_ready)
         with slot.clock.around(Stage.APPLY, enhance, timed):
-            self.apply(slot, mapping)
+            self._apply(slot, mapping)
         transfer.copy_on_device(enhance, mapping["luts"], slot.arrays["applied"])
         enhance.wait_event(slot.lut_ready)
 
@@ -87,25 +88,25 @@ class Step:
         slot.parted.record(hog)
         if self._hog is not None:
             with slot.clock.around(Stage.HOG, hog, timed):
-                self.describe_hog(slot, self._hog)
+                self._describe_hog(slot, self._hog)
         if self._lbp is not None:
             lbp.wait_event(slot.parted)
             with slot.clock.around(Stage.LBP, lbp, timed):
-                self.describe_lbp(slot, self._lbp)
+                self._describe_lbp(slot, self._lbp)
             slot.joined.record(lbp)
             hog.wait_event(slot.joined)
 
-    def turn(self, slot: Slot) -> None:
+    def _turn(self, slot: Slot) -> None:
         """Launch the turn of the incoming planes, on `enhance`; for most frames there is none."""
         for plan, source, target in zip(self._turns, slot.incoming, (slot.raw, *slot.chroma), strict=True):
             if plan is not None:
                 turn.launch_turn(self._streams.enhance, self._kernels, plan, source, target)
 
-    def count(self, slot: Slot, before: Mapping[str, Any] | None) -> None:
+    def _count(self, slot: Slot, before: Mapping[str, Any] | None) -> None:
         """Launch the histogram of the raw frame and the mapping made from it, on `histogram`."""
         self._tone.count(self._streams.histogram, slot.raw, slot.arrays, before)
 
-    def apply(self, slot: Slot, mapping: Mapping[str, Any]) -> None:
+    def _apply(self, slot: Slot, mapping: Mapping[str, Any]) -> None:
         """Launch the mapping of the raw frame and the gain of its chroma, on `enhance`."""
         enhance = self._streams.enhance
         self._tone.apply(enhance, slot.raw, mapping, slot.arrays)
@@ -113,7 +114,7 @@ class Step:
             if plan is not None:
                 turn.launch_gain(enhance, self._kernels, plan, samples, self._tables["chroma"])
 
-    def describe_hog(self, slot: Slot, plan: launch.Plan) -> None:
+    def _describe_hog(self, slot: Slot, plan: launch.Plan) -> None:
         """Launch the HOG of the enhanced luma."""
         launch.launch_hog(
             self._streams.hog,
@@ -124,7 +125,7 @@ class Step:
             slot.arrays["hog"],
         )
 
-    def describe_lbp(self, slot: Slot, plan: launch.Plan) -> None:
+    def _describe_lbp(self, slot: Slot, plan: launch.Plan) -> None:
         """Launch the LBP of the enhanced luma."""
         launch.launch_lbp(
             self._streams.lbp,

@@ -19,7 +19,10 @@ def _stream() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """One stream for each row of the picture in the README; none of them waits for CuPy's default stream."""
+    """One stream for each stage but the LUT's; none of them waits for CuPy's default stream.
+
+    Every slot has one more, for the graph of a whole frame.
+    """
 
     upload: Any = field(default_factory=_stream)
     histogram: Any = field(default_factory=_stream)

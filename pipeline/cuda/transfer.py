@@ -23,12 +23,12 @@ def copy_planes(stream: Any, sources: Iterable[Any], targets: Iterable[Any]) -> 
 
 
 def copy_plane(stream: Any, source: Any, target: Any) -> None:
-    """Copy one plane to another of the same shape; rows of either may be pitched."""
+    """Copy one plane to another of the same shape; rows of either may be pitched, what lies between stays."""
     height, row_bytes = source.shape[0], source.nbytes // source.shape[0]
     source_pitch, target_pitch = (array.strides[0] if height > 1 else row_bytes for array in (source, target))
     where = address_of(target), address_of(source)
-    if source_pitch == target_pitch:
-        runtime.memcpyAsync(*where, source_pitch * (height - 1) + row_bytes, ANY_KIND, stream.ptr)
+    if source_pitch == target_pitch == row_bytes:
+        runtime.memcpyAsync(*where, source.nbytes, ANY_KIND, stream.ptr)
     else:
         runtime.memcpy2DAsync(
             where[0], target_pitch, where[1], source_pitch, row_bytes, height, ANY_KIND, stream.ptr
@@ -59,7 +59,7 @@ def block_copy(source: Block, target: Block, first: str | None = None, end: str 
 def copy_on_device(stream: Any, source: Any, target: Any) -> None:
     """Copy between two contiguous device arrays of the same size."""
     runtime.memcpyAsync(
-        target.data.ptr, source.data.ptr, source.nbytes, runtime.memcpyDeviceToDevice, stream.ptr
+        address_of(target), address_of(source), source.nbytes, runtime.memcpyDeviceToDevice, stream.ptr
     )
 
 

@@ -35,6 +35,10 @@ class SourceLane:
         self.figures: dict[str, Any] = {}
         self.used = time.monotonic()
 
+    def fits(self, geometry: Geometry, options: dict[str, Any]) -> bool:
+        """Whether it can take a frame: not after one that a fault of the device kept."""
+        return self.geometry == geometry and self.options == options and not self.lane.in_flight
+
     def step(self, sequence: int, frame: Frame, out: Frame) -> Frame:
         """Enhance one frame into `out` and keep all but the pictures; returns it with its tags."""
         started = time.perf_counter()
@@ -107,7 +111,7 @@ class Lanes:
         """The source's lane; a new one when the geometry or an option differs from the last frame's."""
         self.close_idle()
         lane = self._lanes.get(source)
-        if lane is None or lane.geometry != geometry or lane.options != options:
+        if lane is None or not lane.fits(geometry, options):
             self.forget(source)
             while len(self._lanes) >= self._most:
                 self.forget(next(iter(self._lanes)))

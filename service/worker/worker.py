@@ -163,7 +163,7 @@ class Worker:
             yield
         except Exception as came:
             task.refused = True
-            error = no_room(came) if isinstance(came, MemoryError) else came
+            error = told(came)
             known = isinstance(error, LumaflowError)
             text = str(error) if known else f"{type(error).__name__}: {error}"
             self._reply(Reply(task.job.id, type(error).__name__ if known else "LumaflowError", text))
@@ -174,8 +174,10 @@ class Worker:
         ring(self._doorbell, reply)
 
 
-def no_room(error: MemoryError) -> WorkerUnavailableError:
-    """What a task is answered that needs more memory than the worker may take."""
+def told(error: Exception) -> Exception:
+    """What is said of an error: itself, but for a MemoryError that is not a GPU's, with words of its own."""
+    if not isinstance(error, MemoryError) or isinstance(error, LumaflowError):
+        return error
     return WorkerUnavailableError(
         f"the worker may take no more memory ({error}): let idle sources be forgotten, or give it more by"
         " LUMAFLOW_WORKER_BYTES"

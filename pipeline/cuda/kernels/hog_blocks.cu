@@ -6,7 +6,7 @@
 // of one row of HOG blocks, until the next row of cells completes them.
 //
 // Launch: grid (15 HOG blocks side by side, runs of rows of them), 128 threads: a thread a row of a cell.
-// Shared memory: 27,216 bytes: 36 words a thread, pixels, HOG blocks.
+// Shared memory: 27,760 bytes: 36 words a thread, pixels, HOG blocks.
 //
 //   luma   (height, width) u8, rows `pitch` bytes apart
 //   gamma  (256): square roots

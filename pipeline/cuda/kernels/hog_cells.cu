@@ -1,7 +1,7 @@
 // Plain histograms of oriented gradients of 8x8 cells (spec 10, compact).
 //
 // Launch: grid (16 cells side by side, runs of rows of cells), 128 threads: a thread takes a row of a cell.
-// Shared memory: 11,232 bytes: 9 words a thread, pixels.
+// Shared memory: 11,776 bytes: 9 words a thread, pixels.
 //
 //   luma   (height, width) u8, rows `pitch` bytes apart
 //   gamma  (256): square roots

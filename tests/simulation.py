@@ -1,0 +1,315 @@
+"""A GPU on the CPU, for the order of things: streams, events and graphs, whose work runs in any order.
+
+Nothing runs before the host waits for it; then one of all works that could run next is drawn, again and
+again. So an edge that is missing between two streams shows up as a wrong result, sooner or later. What CUDA
+refuses in a capture is refused here. Kernels are those of `shim`.
+"""
+
+import ctypes
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from cupy.cuda.runtime import CUDARuntimeError
+from shim import open_shim
+
+from pipeline import Geometry, Options
+from pipeline.cuda import delivery, lane, ring, step, streams, timing, transfer
+from pipeline.cuda.launch import Kernel
+from pipeline.cuda.memory import Spec, offsets
+from pipeline.cuda.shapes import DEFAULT_SHAPES
+
+
+@dataclass(eq=False)
+class Work:
+    """Something that runs once all that it needs is done."""
+
+    run: Callable[[], object]
+    needs: list["Work"]
+    done: bool = False
+
+
+class Machine:
+    """All work that was enqueued and has not run."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._pending: list[Work] = []
+        self._objects: list[Any] = []
+
+    def name(self, one: Any) -> int:
+        """The address by which a stream or an event is handed around."""
+        self._objects.append(one)
+        return len(self._objects)
+
+    def at(self, address: Any) -> Any:
+        """The stream or event at an address."""
+        return self._objects[(address if isinstance(address, int) else address.value) - 1]
+
+    def add(self, run: Callable[[], object], needs: list[Work]) -> Work:
+        """Work for later."""
+        work = Work(run, list(needs))
+        self._pending.append(work)
+        return work
+
+    def until(self, wanted: list[Work]) -> None:
+        """Run, in a random order, until all of `wanted` is done."""
+        while not all(work.done for work in wanted):
+            ready = [work for work in self._pending if all(need.done for need in work.needs)]
+            assert ready, "everything waits for something else"
+            work = ready[self._rng.integers(len(ready))]
+            work.run()
+            work.done = True
+            self._pending.remove(work)
+
+
+@dataclass(eq=False)
+class Node:
+    """A work of a graph, made anew at every launch; `waits` and `records` are events outside of it."""
+
+    run: Callable[[], object]
+    needs: list["Node"]
+    waits: "Event | None" = None
+    records: "Event | None" = None
+
+
+@dataclass(eq=False)
+class Capture:
+    """What is enqueued while it lasts."""
+
+    nodes: list[Node] = field(default_factory=list)
+    joined: dict["Stream", list[Work]] = field(default_factory=dict)
+    ended: bool = False
+
+
+def nothing() -> None:
+    """What an event does when its turn comes."""
+
+
+class Stream:
+    """Works one after the other; in a capture, nodes."""
+
+    def __init__(self, machine: Machine, non_blocking: bool = True) -> None:
+        self._machine = machine
+        self.ptr = machine.name(self)
+        self.capture: Capture | None = None
+        self.frontier: list[Any] = []
+
+    def enqueue(
+        self, run: Callable[[], object], waits: "Event | None" = None, records: "Event | None" = None
+    ) -> None:
+        """Add work."""
+        if self.capture is None:
+            self.frontier = [self._machine.add(run, self.frontier)]
+        else:
+            node = Node(run, list(self.frontier), waits, records)
+            self.capture.nodes.append(node)
+            self.frontier = [node]
+
+    def wait_event(self, event: "Event") -> None:
+        """Go on only after what the event recorded."""
+        if event.capture is None:
+            assert self.capture is None, "a capture waits for what is not in it"
+        elif self.capture is None:
+            assert not event.capture.ended, "an event of a capture is waited for after it"
+            event.capture.joined[self] = self.frontier
+            self.capture, self.frontier = event.capture, []
+        else:
+            assert self.capture is event.capture, "a capture waits for another one"
+        self.frontier = list(dict.fromkeys([*self.frontier, *event.recorded]))
+
+    def begin_capture(self) -> None:
+        """Enqueue nodes from now on."""
+        assert self.capture is None
+        self.capture = Capture()
+        self.capture.joined[self] = self.frontier
+        self.frontier = []
+
+    def end_capture(self) -> "Graph":
+        """The graph of what was enqueued on this stream and on those that joined it."""
+        capture, reached, ends = self.capture, set(), list(self.frontier)
+        assert capture is not None
+        while ends:
+            node = ends.pop()
+            if node not in reached:
+                reached.add(node)
+                ends += node.needs
+        assert reached == set(capture.nodes), "work of a capture was not joined"
+        capture.ended = True
+        for stream, frontier in capture.joined.items():
+            stream.capture, stream.frontier = None, frontier
+        return Graph(self._machine, capture.nodes)
+
+    def is_capturing(self) -> bool:
+        """Whether a capture is under way."""
+        return self.capture is not None
+
+    def synchronize(self) -> None:
+        """Let everything on this stream run."""
+        assert self.capture is None
+        self._machine.until(self.frontier)
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Event:
+    """A place in a stream."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.ptr = machine.name(self)
+        self.capture: Capture | None = None
+        self.passed = False  # whether it was ever recorded
+        self.recorded: list[Any] = []
+
+    def record(self, stream: Stream) -> None:
+        """Stand after all that `stream` was given."""
+        self.passed = True
+        self.capture, self.recorded = stream.capture, list(stream.frontier)
+
+    def synchronize(self) -> None:
+        """Let everything before it run."""
+        assert self.capture is None, "nobody can wait for an event of a capture"
+        self._machine.until(self.recorded)
+
+
+class Graph:
+    """Nodes that run, at every launch, once the stream comes to them."""
+
+    def __init__(self, machine: Machine, nodes: list[Node]) -> None:
+        self._machine, self._nodes = machine, nodes
+
+    def launch(self, stream: Stream) -> None:
+        """Enqueue all nodes; events outside count as of now."""
+        works: dict[Node, Work] = {}
+        for node in self._nodes:
+            needs = [works[need] for need in node.needs] or stream.frontier
+            outside = [] if node.waits is None else node.waits.recorded
+            works[node] = self._machine.add(node.run, [*needs, *outside])
+            if node.records is not None:
+                node.records.passed = True
+                node.records.capture, node.records.recorded = None, [works[node]]
+        stream.frontier = list(works.values())
+
+
+class Block:
+    """Stands for a block of device or of page-locked memory."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.offsets, self.size_bytes = offsets(spec)
+        memory = np.zeros(self.size_bytes + 256, np.uint8)
+        memory = memory[-memory.ctypes.data % 256 :][: self.size_bytes]
+        self.address = memory.ctypes.data
+        self.arrays = {
+            name: np.ndarray(shape, dtype, memory, self.offsets[name])
+            for name, (shape, dtype) in spec.items()
+        }
+
+
+class Runtime:
+    """The copies."""
+
+    memcpyDefault = memcpyDeviceToDevice = 0
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
+        """Copy bytes."""
+        self._machine.at(stream).enqueue(lambda: ctypes.memmove(target, source, size))
+
+    def memcpy2DAsync(
+        self, target: int, pitch: int, source: int, source_pitch: int, width: int, height: int, *rest: int
+    ) -> None:
+        """Copy rows of bytes."""
+
+        def rows() -> None:
+            for row in range(height):
+                ctypes.memmove(target + row * pitch, source + row * source_pitch, width)
+
+        self._machine.at(rest[-1]).enqueue(rows)
+
+
+class Enqueued:
+    """A kernel that runs when its stream comes to it."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
+        stream.enqueue(lambda: self._kernel(grid, block, args, shared_mem=shared_mem))
+
+
+class Driver:
+    """The two calls by which a capture ties itself to events outside of it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def cuEventRecordWithFlags(self, event: ctypes.c_void_p, stream: ctypes.c_void_p, flags: object) -> int:
+        """Add a node that records."""
+        self._machine.at(stream).enqueue(nothing, records=self._machine.at(event))
+        return 0
+
+    def cuStreamWaitEvent(self, stream: ctypes.c_void_p, event: ctypes.c_void_p, flags: object) -> int:
+        """Add a node that waits."""
+        self._machine.at(stream).enqueue(nothing, waits=self._machine.at(event))
+        return 0
+
+
+def elapsed(began: Event, ended: Event) -> float:
+    """A millisecond, between events that have passed."""
+    for event in (began, ended):
+        assert event.capture is None
+        assert event.passed
+        assert all(work.done for work in event.recorded), "a time was read too early"
+    return 1.0
+
+
+class Nothing:
+    """Stands for the arrays of a GPU, of which there are none."""
+
+
+def simulate(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    rng: np.random.Generator,
+    geometry: Geometry,
+    options: Options,
+) -> Machine:
+    """Let `CudaLane` for this geometry and these options run here; its kernels' libraries go to `folder`."""
+    machine = Machine(rng)
+    shim = open_shim(folder, geometry, options)
+    kernels = {name: Enqueued(shim[name]) for name in shim}
+    null = Stream(machine)
+    new_stream = partial(Stream, machine)
+    new_stream.null = null  # type: ignore[attr-defined]
+    cuda = SimpleNamespace(
+        Event=lambda **_: Event(machine),
+        Stream=new_stream,
+        Device=lambda index: nullcontext(),
+        get_current_stream=lambda: null,
+        get_elapsed_time=elapsed,
+        runtime=SimpleNamespace(CUDARuntimeError=CUDARuntimeError),
+    )
+    for module in (lane, ring, step, streams, timing, transfer, delivery):
+        monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda, asarray=np.asarray, ndarray=Nothing))
+    for module in (ring, step):
+        monkeypatch.setattr(module, "DeviceBlock", Block)
+    monkeypatch.setattr(ring, "PinnedBlock", Block)
+    monkeypatch.setattr(step, "compile_kernels", lambda sources: kernels)
+    monkeypatch.setattr(step, "_upload_tables", dict)
+    monkeypatch.setattr(streams, "_driver", partial(Driver, machine))
+    monkeypatch.setattr(transfer, "runtime", Runtime(machine))
+    monkeypatch.setattr(delivery, "is_pinned", lambda pixels: False)
+    monkeypatch.setattr(lane, "shapes_for", lambda index: DEFAULT_SHAPES)
+    return machine

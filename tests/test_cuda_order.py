@@ -1,0 +1,151 @@
+"""The order of the CUDA lane's work, on a simulated GPU that runs it in any order its events allow."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from cupy.cuda.runtime import CUDARuntimeError
+from frames import frame_of
+from simulation import simulate
+from test_cuda_lane import assert_same, copied
+
+from pipeline import (
+    DeviceMemoryError,
+    Enhanced,
+    Equalization,
+    Frame,
+    Geometry,
+    Hog,
+    Lbp,
+    Options,
+    PixelFormat,
+    StateError,
+    open_lane,
+)
+from pipeline.cuda import lane as cuda
+from pipeline.cuda.faults import OUT_OF_MEMORY
+from pipeline.cuda.lane import CudaLane
+
+GEOMETRIES = [Geometry(35, 18, form) for form in (PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.GRAY12)]
+FOUR_TILES = Equalization(tiles=(2, 2))
+FEATURES = Options(FOUR_TILES, hog=Hog(), lbp=Lbp(), timing_every=4)
+FRAMES = 12
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """Where the kernels' libraries lie."""
+    return tmp_path_factory.mktemp("order")
+
+
+def plan(rng: np.random.Generator, geometry: Geometry) -> list[tuple[Frame, bool, bool]]:
+    """Frames, some of them corrupt; whether each is born in its slot, and whether an out is given."""
+    frames = [frame_of(rng, geometry, kind) for kind in range(4)]
+    return [
+        (replace(frames[n % 4], corrupt=bool(rng.random() < 0.2)), rng.random() < 0.6, rng.random() < 0.2)
+        for n in range(FRAMES)
+    ]
+
+
+def through(fast: CudaLane, sent: list[tuple[Frame, bool, bool]]) -> list[dict[str, Any]]:
+    """Every frame through the lane, the ring kept full."""
+    found = []
+    for frame, born, given in sent:
+        if fast.in_flight == fast.options.slots:
+            found.append(result(fast.collect()))
+        one = frame
+        if born:
+            slot = fast.next_input()
+            for plane, source in zip(slot.planes, frame.planes, strict=True):
+                plane[...] = source
+            one = replace(slot, corrupt=frame.corrupt)
+        fast.submit(one, Frame.empty(fast.output) if given else None)
+    while fast.in_flight:
+        found.append(result(fast.collect()))
+    return found
+
+
+def result(enhanced: Enhanced) -> dict[str, Any]:
+    """All of it, chroma too."""
+    chroma = {f"chroma {number}": np.array(plane) for number, plane in enumerate(enhanced.frame.chroma)}
+    return copied(enhanced) | chroma
+
+
+def expected(
+    geometry: Geometry, options: Options, sent: list[tuple[Frame, bool, bool]]
+) -> list[dict[str, Any]]:
+    """What the CPU lane makes of the same frames."""
+    with open_lane("cpu", geometry, options) as exact:
+        answers = []
+        for frame, _, _ in sent:
+            exact.submit(frame)
+            answers.append(result(exact.collect()))
+        return answers
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        FEATURES,
+        replace(FEATURES, slots=2),
+        replace(FEATURES, slots=1, graph=False),
+        Options(FOUR_TILES, timing_every=3, slots=4),
+    ],
+)
+def test_no_order_that_the_events_allow_changes_a_result(monkeypatch, folder, rng, geometry, options):
+    sent = plan(rng, geometry)
+    wanted = expected(geometry, options, sent)
+    for _ in range(2):
+        simulate(monkeypatch, folder, rng, geometry, options)
+        with CudaLane(0, geometry, options) as fast:
+            assert_same(through(fast, sent), wanted)
+
+
+@pytest.mark.parametrize("forgotten", ["wait_outside", "record_outside"])
+def test_an_edge_that_is_missing_is_seen(monkeypatch, folder, rng, forgotten):
+    geometry = GEOMETRIES[0]
+    sent = [(frame, True, False) for frame, _, _ in plan(rng, geometry)]
+    wanted = expected(geometry, FEATURES, sent)
+    monkeypatch.setattr(cuda, forgotten, lambda *_: None)
+    differs = 0
+    for _ in range(3):
+        simulate(monkeypatch, folder, rng, geometry, FEATURES)
+        with CudaLane(0, geometry, FEATURES) as fast:
+            try:
+                assert_same(through(fast, sent), wanted)
+            except AssertionError:
+                differs += 1
+    assert differs
+
+
+@pytest.mark.parametrize("graph", [True, False])
+def test_a_submit_that_failed_leaves_no_trace(monkeypatch, folder, rng, graph):
+    geometry, options = GEOMETRIES[0], replace(FEATURES, graph=graph)
+    sent = plan(rng, geometry)[:4]
+    wanted = expected(geometry, options, sent)
+    simulate(monkeypatch, folder, rng, geometry, options)
+    with CudaLane(0, geometry, options) as fast:
+        enqueue = fast._describe
+
+        def fail(*_: object) -> None:
+            monkeypatch.setattr(fast, "_describe", enqueue)
+            raise CUDARuntimeError(OUT_OF_MEMORY)
+
+        monkeypatch.setattr(fast, "_describe", fail)
+        with pytest.raises(DeviceMemoryError, match="no room while enqueuing a frame"):
+            fast.submit(sent[0][0])
+        assert fast.in_flight == 0
+        assert_same(through(fast, sent), wanted)
+
+
+def test_a_lane_closes_with_frames_in_flight(monkeypatch, folder, rng):
+    simulate(monkeypatch, folder, rng, GEOMETRIES[0], FEATURES)
+    fast = CudaLane(0, GEOMETRIES[0], FEATURES)
+    for frame, _, _ in plan(rng, GEOMETRIES[0])[:3]:
+        fast.submit(frame)
+    fast.close()
+    fast.close()
+    with pytest.raises(StateError, match="closed"):
+        fast.collect()

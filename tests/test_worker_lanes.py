@@ -1,0 +1,39 @@
+"""The lanes of a worker: one a source, for as long as it serves."""
+
+import numpy as np
+import pytest
+
+from pipeline import DeviceError, DeviceMemoryError, Frame, Geometry, PixelFormat
+from service.errors import WorkerUnavailableError
+from service.options import SourceOptions
+from service.worker.lanes import Lanes
+from service.worker.worker import told
+
+GEOMETRY = Geometry(64, 48, PixelFormat.GRAY8)
+OPTIONS = SourceOptions().model_dump(mode="json")
+
+
+def test_a_lane_that_kept_a_frame_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes = Lanes("cpu", 4, 60.0)
+    frame, out = Frame.empty(GEOMETRY), Frame.empty(GEOMETRY)
+    first = lanes.of("gate", GEOMETRY, OPTIONS)
+    first.step(0, frame, out)
+    assert lanes.of("gate", GEOMETRY, OPTIONS) is first
+
+    def fail() -> None:
+        raise DeviceError("CUDA refused while waiting for a frame")
+
+    monkeypatch.setattr(first.lane, "collect", fail)
+    with pytest.raises(DeviceError):
+        first.step(1, frame, out)
+    second = lanes.of("gate", GEOMETRY, OPTIONS)
+    assert second is not first
+    second.step(2, frame, out)
+    assert second.figures["lut"] == "own"
+
+
+def test_what_a_task_is_told_when_memory_is_short() -> None:
+    assert isinstance(told(np.exceptions.AxisError("other")), np.exceptions.AxisError)
+    assert isinstance(told(MemoryError("9 GiB")), WorkerUnavailableError)
+    full = DeviceMemoryError("no room on the GPU; close other lanes")
+    assert told(full) is full
