@@ -307,10 +307,18 @@ def test_a_lut_of_given_bins_is_the_cpus(folder, rng, mode):
         np.testing.assert_array_equal(lut, functions.build_lut(bins, equalization, range=levels))
 
 
-@pytest.mark.parametrize("pixel_bytes", turn.PIXEL_BYTES)
-def test_pixels_of_every_size_are_turned(folder, rng, pixel_bytes):
-    samples = {1: (np.uint8,), 2: (np.uint16,), 3: (np.uint8, 3), 4: (np.uint16, 2), 6: (np.uint16, 3)}
-    kind, *channels = samples.get(pixel_bytes, (np.uint16, 4))
+@pytest.mark.parametrize(
+    ("pixel_bytes", "kind", "channels"),
+    [
+        (1, np.uint8, ()),
+        (2, np.uint16, ()),
+        (3, np.uint8, (3,)),
+        (4, np.uint16, (2,)),
+        (6, np.uint16, (3,)),
+        (8, np.uint16, (4,)),
+    ],
+)
+def test_pixels_of_every_size_are_turned(folder, rng, pixel_bytes, kind, channels):
     for orientation, (height, width) in product(Orientation, [(1, 1), (5, 131), (66, 67)]):
         if orientation is Orientation.NONE:
             continue

@@ -15,8 +15,6 @@ MIRROR_BLOCKS = 528
 CHROMA_BLOCKS = 528
 TILE_WORDS = 32
 WORD_BYTES = 4
-PIXEL_BYTES = (1, 2, 3, 4, 6, 8)
-"""Sizes of a pixel that can be moved."""
 
 
 def plan_turns(scope: Scope) -> list[Plan | None]:
