@@ -66,6 +66,15 @@ def make_film(
     return path
 
 
+def make_sound(path: Path, seconds: float = 0.2) -> Path:
+    """Write a file of sound alone."""
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("aac", rate=48_000)
+        assert isinstance(stream, av.AudioStream)
+        _make_sound(out, stream, seconds)
+    return path
+
+
 def _make_sound(out: av.container.OutputContainer, stream: av.AudioStream, seconds: float) -> None:
     for start in range(0, int(48_000 * seconds), 960):
         tone = 0.2 * np.sin(np.arange(start, start + 960, dtype=np.float32) / 20)

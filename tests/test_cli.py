@@ -1,5 +1,6 @@
 """The command line as a user meets it: exit status, one clear line, nothing left behind."""
 
+import errno
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from films import dim_frame, make_film
+from films import dim_frame, make_film, make_sound
 
 import service.app
 from service.cli import run
@@ -115,8 +116,18 @@ def test_features_of_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> N
         (["features", ".", "-o", "out.npz"], 2, "folder"),
         (["features", "photo.png"], 2, "--output"),
         (["serve", "--port", "99999"], 2, "port"),
-        (["enhance", "empty.mp4", "out.mp4"], 1, "empty.mp4 is empty"),
-        (["enhance", "junk.mp4", "out.mp4"], 1, "junk.mp4"),
+        (["enhance", "empty.mp4", "out.mp4"], 2, "empty.mp4 is empty"),
+        (["enhance", "junk.mp4", "out.mp4"], 2, "junk.mp4 is neither a video nor an image"),
+        (["enhance", "page.jpg", "out.jpg"], 2, "page.jpg is no image, whatever its name"),
+        (["enhance", "README.md", "out.mp4"], 2, "JPEG, PNG, AVIF"),
+        (["enhance", "sound.m4a", "out.mp4"], 2, "has no video in it, only audio"),
+        (["enhance", "cut.png", "out.png"], 1, "cut.png: a PNG"),
+        (["enhance", "photo.png", "out.png", "--features", "n.txt"], 2, "give such a name"),
+        (["enhance", "photo.png", "out.png", "--features", "photo.npz", "-f"], 2, "input itself"),
+        (["features", "photo.png", "-o", "n.txt"], 2, "give such a name"),
+        (["enhance", ".", "out.mp4"], 2, "leave .mp4 out"),
+        (["probe", "missing.mp4"], 2, "missing.mp4: nothing is there"),
+        (["probe", "junk.mp4"], 2, "junk.mp4: "),
     ],
 )
 def test_a_mistake_gives_one_line_and_its_status(
@@ -132,6 +143,11 @@ def test_a_mistake_gives_one_line_and_its_status(
     (tmp_path / "there.png").touch()
     (tmp_path / "empty.mp4").touch()
     (tmp_path / "junk.mp4").write_bytes(bytes(range(256)) * 9)
+    (tmp_path / "page.jpg").write_text("<!doctype html><title>Not found</title>" * 9)
+    (tmp_path / "README.md").write_text("# A project\n")
+    (tmp_path / "cut.png").write_bytes(photo.read_bytes()[:200])
+    (tmp_path / "photo.npz").symlink_to("photo.png")
+    make_sound(tmp_path / "sound.m4a")
     before = sorted(tmp_path.iterdir())
     assert run(arguments) == status
     said = capsys.readouterr()
@@ -142,15 +158,35 @@ def test_a_mistake_gives_one_line_and_its_status(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_folder_that_may_not_be_written_is_a_failure(
+def test_a_full_disk_is_a_failure_that_names_the_target(
     photo: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, data: bytes) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", refuse)
     assert run(["enhance", str(photo), str(tmp_path / "out.png")]) == 1
-    assert "Permission denied" in capsys.readouterr().err
+    told = f"lumaflow: {tmp_path / 'out.png'} cannot be written: No space left on device\n"
+    assert capsys.readouterr().err == told
+
+
+def test_a_folder_that_may_not_be_written_is_told_once_before_any_work(
+    photo: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "more.png").write_bytes(photo.read_bytes())
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)  # root may write everywhere
+    for target in (tmp_path / "out.png", tmp_path / "out"):
+        assert run(["enhance", str(photo if target.suffix else tmp_path), str(target)]) == 2
+        told = f"the folder {tmp_path} may not be written to; change its mode, or give another folder"
+        assert capsys.readouterr().err == f"lumaflow: {told}\n"
+        assert not target.exists()
+
+
+def test_dev_refuses_a_command_that_it_does_not_know() -> None:
+    dev = Path(__file__).parents[1] / "dev"
+    done = subprocess.run([dev, "nope"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no command nope" in done.stderr
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

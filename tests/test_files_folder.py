@@ -1,12 +1,15 @@
 """Enhancing folders, and writing beside the target."""
 
+import os
+import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from films import content, dim_frame, make_film
 
 from service.codec import encode_jpeg, encode_png
-from service.files.errors import UsageError
+from service.files.errors import BadFileError, UsageError
 from service.files.flow import Job
 from service.files.folder import Tally, enhance_folder
 from service.files.meter import open_meter
@@ -69,6 +72,10 @@ def test_folders_that_cannot_be_are_refused(album: Path, tmp_path: Path) -> None
     (tmp_path / "bare").mkdir()
     with pytest.raises(UsageError, match="is a file"):
         enhance(album, tmp_path / "file")
+    with pytest.raises(UsageError, match=r"out\.mp4 is a file's name"):
+        enhance(album, tmp_path / "out.mp4")
+    with pytest.raises(UsageError, match="file is a file, not a folder"):
+        enhance(album, tmp_path / "file" / "out")
     with pytest.raises(UsageError, match="input itself"):
         enhance(album, album / "deep" / "..")
     with pytest.raises(UsageError, match="no image and no video"):
@@ -113,6 +120,55 @@ def test_a_target_in_the_way_is_refused(tmp_path: Path) -> None:
         check_target(tmp_path, force=True)
     with pytest.raises(UsageError, match="does not exist"):
         check_target(tmp_path / "missing" / "out.mp4")
+
+
+def test_what_is_no_file_is_refused_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    for target in (pipe, tmp_path / "link"):
+        with pytest.raises(UsageError, match="is a pipe, not a file"), written(target, force=True) as part:
+            part.touch()
+    with closing(socket.socket(socket.AF_UNIX)) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        with pytest.raises(UsageError, match="is a socket, not a file"):
+            check_target(tmp_path / "socket", force=True)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_and_what_it_points_to_is_written(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "old").write_bytes(b"old")
+    for name, behind in (("link", "far/old"), ("onward", "link"), ("dangling", "far/new")):
+        (tmp_path / name).symlink_to(behind)
+        with written(tmp_path / name, force=True) as part:
+            assert part.parent == tmp_path / "far"
+            part.write_bytes(name.encode())
+        assert (tmp_path / name).is_symlink()
+    assert (tmp_path / "far" / "old").read_bytes() == b"onward"
+    assert (tmp_path / "far" / "new").read_bytes() == b"dangling"
+    (tmp_path / "lost").symlink_to("nowhere/new")
+    with pytest.raises(UsageError, match="does not exist"):
+        check_target(tmp_path / "lost")
+
+
+def test_a_link_in_the_output_folder_never_leads_to_the_input(album: Path, tmp_path: Path) -> None:
+    before = (album / "a.jpg").read_bytes()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.jpg").symlink_to(album / "a.jpg")
+    tally = enhance(album, tmp_path / "out", force=True)
+    assert "input itself" in tally.failed[album / "a.jpg"]
+    assert (album / "a.jpg").read_bytes() == before
+
+
+def test_an_error_of_the_system_names_the_target(tmp_path: Path) -> None:
+    with (
+        pytest.raises(BadFileError, match=r"out\.bin cannot be written: No such file or directory$"),
+        written(tmp_path / "out.bin"),
+    ):
+        pass
+    with pytest.raises(FileNotFoundError, match="another"), written(tmp_path / "out.bin"):
+        (tmp_path / "another").read_bytes()
 
 
 def test_the_input_is_never_its_own_output(tmp_path: Path) -> None:

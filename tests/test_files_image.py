@@ -115,7 +115,6 @@ def test_a_broken_image_is_refused_in_one_sentence_and_nothing_written(
     [
         ("a.bin", encode_jpeg(dim_frame(0)), Kind.IMAGE),
         ("a.mp4", encode_png(dim_frame(0)), Kind.VIDEO),
-        ("a.jpg", b"text", Kind.IMAGE),
         ("a", b"GIF89a", Kind.IMAGE),
         ("a", b"II*\0", Kind.IMAGE),
         ("a.mp4", b"\0\0\0\x18ftypisom", Kind.VIDEO),
@@ -133,16 +132,16 @@ def test_missing_empty_and_foreign_files_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"\0\0\0\x20ftypheic" + bytes(20))
     with pytest.raises(UsageError, match="does not exist"):
         kind_of(tmp_path / "missing")
-    with pytest.raises(BadFileError, match="is empty"):
+    with pytest.raises(UsageError, match="is empty"):
         kind_of(tmp_path / "empty")
     with pytest.raises(UsageError, match="HEIC"):
         kind_of(tmp_path / "a.jpg")
 
 
-def test_an_unreadable_video_named_as_an_image_is_refused_as_an_image(tmp_path: Path) -> None:
+def test_what_is_no_image_is_refused_under_an_images_name(tmp_path: Path) -> None:
     film = make_film(tmp_path / "a.mp4", frames=2).rename(tmp_path / "a.jpg")
-    with pytest.raises(BadFileError, match="neither a JPEG nor a PNG"):
-        enhance_image(film, tmp_path / "out.jpg", Job())
+    with pytest.raises(UsageError, match=r"a\.jpg is no image, whatever its name; .* JPEG, PNG, .* WebP"):
+        kind_of(film)
 
 
 # Depth, alpha, other formats

@@ -351,7 +351,7 @@ def test_missing_and_backward_times_are_put_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("data", "why"), [(bytes(5000), "neither"), (b"<html>" * 99, "neither|no frame")])
 def test_what_is_no_video_is_refused_and_nothing_written(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / "in.mp4").write_bytes(data)
-    with pytest.raises(BadFileError, match=why):
+    with pytest.raises(UsageError, match=why):
         enhance(tmp_path / "in.mp4", tmp_path / "out.mp4")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
 

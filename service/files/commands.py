@@ -10,9 +10,8 @@ from service.files.errors import UsageError
 from service.files.features import open_features
 from service.files.flow import Job
 from service.files.folder import Tally, enhance_folder
-from service.files.foreign import FORMATS
 from service.files.image import WRITABLE, describe_image, enhance_image
-from service.files.kind import Kind, kind_of, moves
+from service.files.kind import READ, Kind, kind_of, moves
 from service.files.meter import Meter, open_meter
 from service.files.outcome import Outcome
 from service.files.recording import SHAPES
@@ -54,11 +53,13 @@ def describe(source: Path, target: Path, job: Job) -> int:
 def _enhance_file(
     kind: Kind, source: Path, target: Path, job: Job, features: Path | None, meter: Meter
 ) -> Outcome:
+    if features:
+        check_apart(source, features)
     with ExitStack() as stack:
         file = stack.enter_context(open_features(features, job.force)) if features else None
         if kind is Kind.VIDEO and target.suffix.lower() in WRITABLE:
             raise UsageError(
-                f"{source} is no image that is read: JPEG, PNG, {', '.join(FORMATS)};"
+                f"{source} is no image that is read: {READ};"
                 " a video becomes one under a name that ends in .mp4"
             )
         if kind is Kind.IMAGE and not (target.suffix.lower() in SHAPES and moves(source)):

@@ -4,8 +4,8 @@ from pipeline.errors import LumaflowError
 
 
 class UsageError(LumaflowError, ValueError):
-    """Something was asked for that cannot be done as asked (exit status 2)."""
+    """Something that cannot be done as asked, with a file that is no media say (exit status 2)."""
 
 
 class BadFileError(LumaflowError, OSError):
-    """A file that cannot be read as what it claims to be, or cannot be written (exit status 1)."""
+    """A file that is damaged, or cannot be written after all (exit status 1)."""

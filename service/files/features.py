@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pipeline.frame import Enhanced
 from pipeline.options import Hog, Lbp, Options
+from service.files.errors import BadFileError, UsageError
 from service.files.target import written
 
 
@@ -33,18 +34,24 @@ def with_features(options: Options) -> Options:
 
 @contextmanager
 def open_features(target: Path, force: bool = False) -> Iterator["FeatureFile"]:
-    """A feature file at `target`, there only when the block ends without an error."""
+    """A feature file at `target`, there only when the block ends without an error.
+
+    Raises UsageError for a name of another suffix, and as `written` does.
+    """
+    if target.suffix.lower() != ".npz":
+        raise UsageError(f"{target} was named for the features; they are one .npz file: give such a name")
     with written(target, force) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
-        features = FeatureFile(archive)
+        features = FeatureFile(archive, target)
         yield features
         features.finish()
 
 
 @dataclass(slots=True)
 class FeatureFile:
-    """An open feature file."""
+    """An open feature file; `target` is its name in messages."""
 
     archive: zipfile.ZipFile
+    target: Path
     _bins: list[NDArray[np.uint32]] = field(default_factory=list)
     _pts: list[int] = field(default_factory=list)
     _sizes: list[tuple[int, int]] = field(default_factory=list)
@@ -70,5 +77,8 @@ class FeatureFile:
         self._write("time_base", np.array(self._time_base.as_integer_ratio(), np.int64))
 
     def _write(self, name: str, array: NDArray[Any]) -> None:
-        with self.archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-            np.lib.format.write_array(entry, array, allow_pickle=False)
+        try:
+            with self.archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+        except OSError as error:
+            raise BadFileError(f"{self.target} cannot be written: {error.strerror}") from error

@@ -21,6 +21,7 @@ from pipeline.frame import Frame
 from pipeline.options import Orientation
 from service.files.color import Color
 from service.files.errors import BadFileError, UsageError
+from service.files.kind import READ
 from service.files.picture import Picture, bits_of, worked_as
 
 AnyPacket: TypeAlias = "Packet[Any]"
@@ -35,12 +36,14 @@ def open_film(path: Path, orientation: Orientation | None = None) -> Iterator[Fi
     """Open a video and decode its first frame.
 
     With an `orientation` its pictures are turned that way, and the turn that the file asks for is forgotten.
-    Raises UsageError when it has no video at all, BadFileError when nothing in it can be decoded.
+    Raises UsageError when it is none or has no picture, BadFileError when nothing in it can be decoded.
     """
     try:
         container = av.open(str(path.resolve()), container_options={"protocol_whitelist": "file"})
     except (av.FFmpegError, ValueError) as error:
-        raise BadFileError(f"{path} is neither an image nor a video that can be read") from error
+        raise UsageError(
+            f"{path} is neither a video nor an image that is read; the images are {READ}"
+        ) from error
     with container:
         if not container.streams.video:
             raise UsageError(f"{path} has no video in it, only {_kinds(container)}")

@@ -12,6 +12,7 @@ from service.files.kind import IMAGES, VIDEOS, Kind, kind_of, moves
 from service.files.meter import Meter
 from service.files.outcome import Outcome
 from service.files.recording import SHAPES
+from service.files.target import check_apart, check_folder
 from service.files.video import enhance_video
 
 
@@ -27,12 +28,10 @@ class Tally:
 def enhance_folder(source: Path, target: Path, job: Job, meter: Meter) -> Tally:
     """Enhance every image and video below `source` into the same place below `target`.
 
-    A file that fails stops no other. Raises UsageError when the folders are the same or `target` is a file.
+    A file that fails stops no other. Raises UsageError when the folders are the same, or `target` is or looks
+    like a file, or may not be written to.
     """
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"{target} is a file; the output of a folder is a folder")
-    if target.resolve() == source.resolve():
-        raise UsageError(f"{target} is the input itself; give the output another name")
+    _check_output(source, target)
     tally = Tally()
     for path in list(_files(source, target.resolve())):
         if path.suffix.lower() not in IMAGES | VIDEOS:
@@ -45,6 +44,19 @@ def enhance_folder(source: Path, target: Path, job: Job, meter: Meter) -> Tally:
     if not (tally.done or tally.failed):
         raise UsageError(f"{source} holds no image and no video")
     return tally
+
+
+def _check_output(source: Path, target: Path) -> None:
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target} is a file; the output of a folder is a folder")
+    if not target.exists() and target.suffix.lower() in IMAGES | VIDEOS:
+        raise UsageError(
+            f"{target} is a file's name, and {source} is a folder, whose output is one too: leave"
+            f" {target.suffix} out"
+        )
+    if target.resolve() == source.resolve():
+        raise UsageError(f"{target} is the input itself; give the output another name")
+    check_folder(target)
 
 
 def _files(source: Path, output: Path) -> Iterator[Path]:
@@ -62,11 +74,15 @@ def _enhance_one(path: Path, place: Path, job: Job, meter: Meter) -> Outcome:
     kind = kind_of(path)
     step = meter.start(path.name)
     place.parent.mkdir(parents=True, exist_ok=True)
-    if kind is Kind.IMAGE and not moves(path):
-        outcome = enhance_image(path, _named(place, path.suffix.lower() in WRITABLE, ".png"), job)
-        step(1)
-        return outcome
-    return enhance_video(path, _named(place, path.suffix.lower() in SHAPES, ".mkv"), job, step)
+    still = kind is Kind.IMAGE and not moves(path)
+    writable, suffix = (WRITABLE, ".png") if still else (SHAPES, ".mkv")
+    place = _named(place, path.suffix.lower() in writable, suffix)
+    check_apart(path, place)
+    if not still:
+        return enhance_video(path, place, job, step)
+    outcome = enhance_image(path, place, job)
+    step(1)
+    return outcome
 
 
 def _named(place: Path, writable: bool, suffix: str) -> Path:

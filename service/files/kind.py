@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from service.files.errors import BadFileError, UsageError
+from service.files.errors import UsageError
 from service.files.foreign import FORMATS
 from service.header import foreign_format
 
@@ -18,6 +18,8 @@ VIDEOS = frozenset(
     | {".flv", ".3gp", ".ogv", ".h264", ".264", ".h265", ".265", ".hevc", ".mjpeg", ".mjpg"}
 )
 """Suffixes that are taken from a folder; a single file may have any."""
+READ = f"JPEG, PNG, {', '.join(FORMATS)}"
+"""The image formats that are read, in words."""
 _MOVES_BYTES = 1 << 16
 """How far into a PNG the chunk is looked for that makes it an animation."""
 
@@ -31,20 +33,22 @@ class Kind(StrEnum):
 
 
 def kind_of(path: Path) -> Kind:
-    """Look at a path. Raises UsageError (missing, an image format that is not read), BadFileError (empty)."""
+    """Look at a path. Raises UsageError: it is missing, empty, or by its name an image and yet none."""
     if path.is_dir():
         return Kind.FOLDER
     if not path.exists():
-        raise UsageError(f"{path} does not exist")
+        raise UsageError(f"{path} does not exist; see its spelling")
     start = _start(path, 16)
     if not start:
-        raise BadFileError(f"{path} is empty")
+        raise UsageError(f"{path} is empty; give a video or an image")
     name = foreign_format(start)
     if name and name not in FORMATS:
         raise UsageError(f"{path} is a {name} image; convert it to JPEG, PNG or TIFF")
     suffix = path.suffix.lower()
-    looks_still = start.startswith((b"\xff\xd8", b"\x89PNG")) and suffix not in VIDEOS
-    return Kind.IMAGE if name or looks_still or suffix in IMAGES else Kind.VIDEO
+    looks_still = start.startswith((b"\xff\xd8", b"\x89PNG"))
+    if suffix in IMAGES and not (name or looks_still):
+        raise UsageError(f"{path} is no image, whatever its name; the images that are read are {READ}")
+    return Kind.IMAGE if name or (looks_still and suffix not in VIDEOS) else Kind.VIDEO
 
 
 def moves(path: Path) -> bool:

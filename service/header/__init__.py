@@ -66,5 +66,6 @@ def _not_an_image(start: bytes) -> BadFrameError | UnsupportedMediaError:
             f"an image of the format {name} came; JPEG and PNG are taken: convert it"
         )
     return BadFrameError(
-        f"the bytes that came begin with {start[:8]!r}; they are neither a JPEG nor a PNG image"
+        f"bytes came that begin with {start[:8].hex(' ')} (hexadecimal); they are neither a JPEG nor a PNG"
+        " image: send one"
     )

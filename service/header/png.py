@@ -52,7 +52,8 @@ def _chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:
         length, name = struct.unpack_from(">I4s", view, at)
         if length > left:
             raise BadFrameError(
-                f"a PNG came whose chunk {name!r} claims {length} bytes of {left} left: truncated or damaged"
+                f"a PNG came whose chunk {name.decode('latin-1')!a} claims {length} bytes of {left} left:"
+                " truncated or damaged"
             )
         yield name, view[at + 8 : at + 8 + length]
         if name == b"IEND":

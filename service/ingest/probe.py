@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from service.ingest.address import Policy, check_url, expand
-from service.ingest.errors import CameraError, Cause
+from service.ingest.errors import CameraError, Cause, UrlError
 from service.ingest.feed import AnyPacket, Feed
 from service.ingest.opening import Opening, open_container
 from service.ingest.redact import redact_urls
@@ -44,19 +44,27 @@ class Finding:
 
 
 def probe(url: str, seconds: float, transport: str = "tcp", verify_tls: bool = True) -> Finding:
-    """Read a stream for this long. Raises UrlError, and CameraError when nothing can be read.
+    """Read a stream for this long. Raises UrlError, also for a file that is no video, and CameraError.
 
     Whoever types a URL may open any address and any file; ${NAME} comes from the environment.
     """
     policy = Policy(EVERYWHERE, (Path.cwd(), Path("/")))
     target = check_url(expand(url if "://" in url or ":" in url else f"file:{url}", os.environ), policy)
-    started = time.monotonic()
-    watchdog = Watchdog()
-    opening = Opening(target, policy, transport, verify_tls)
-    with open_container(opening, target.path, 0, watchdog) as container:
+    shown = redact_urls(url)
+    try:
+        return _read(shown, Opening(target, policy, transport, verify_tls), seconds)
+    except CameraError as error:
+        if target.scheme == "file":  # a mistake: whoever types its name can see what it is
+            raise UrlError(f"{shown}: {error}") from error
+        raise CameraError(error.cause, f"{shown}: {error}") from error
+
+
+def _read(shown: str, opening: Opening, seconds: float) -> Finding:
+    started, watchdog = time.monotonic(), Watchdog()
+    with open_container(opening, opening.target.path, 0, watchdog) as container:
         watchdog.begin()
-        feed = Feed(container, watchdog, deinterlace=False, waits=target.scheme != "file")
-        return _finding(redact_urls(url), feed, watchdog, started, seconds)
+        feed = Feed(container, watchdog, deinterlace=False, waits=opening.target.scheme != "file")
+        return _finding(shown, feed, watchdog, started, seconds)
 
 
 def _finding(url: str, feed: Feed, watchdog: Watchdog, started: float, seconds: float) -> Finding:
