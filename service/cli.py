@@ -93,10 +93,9 @@ def serve(
 ) -> None:
     """Serve the API and the live page. What is not given comes from LUMAFLOW_* or the default."""
     from service.app import serve
-    from service.settings import Settings
 
     given = {"config": config, "host": host, "port": port, "device": device, "demo": demo}
-    serve(_settings(Settings, {name: value for name, value in given.items() if value is not None}))
+    serve(_settings({name: value for name, value in given.items() if value is not None}))
 
 
 @app.command()
@@ -108,21 +107,24 @@ def ingest(
 ) -> None:
     """Run the cameras of FILE alone: no API and no page, only /livez, /readyz and /metrics."""
     from service.app import serve
-    from service.settings import Settings
 
     given = {"config": config, "host": host, "port": port, "device": device}
-    settings = _settings(Settings, {name: value for name, value in given.items() if value is not None})
-    serve(settings, headless=True)
+    serve(_settings({name: value for name, value in given.items() if value is not None}), headless=True)
 
 
-def _settings(kind: Any, given: dict[str, Any]) -> Any:
+def _settings(given: dict[str, Any]) -> Any:
+    import os
+
     from pydantic import ValidationError
 
+    from service.settings import Settings, explained, unknown
+
+    for told in unknown(os.environ):
+        _complain(told, OK)
     try:
-        return kind(**given)
+        return Settings(**given)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise typer.BadParameter(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise OptionError(explained(error, given)) from error
 
 
 # files --------------------------------------------------------------------------------------------

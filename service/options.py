@@ -1,9 +1,10 @@
 """A source's options as a client writes them: one flat JSON object, unknown keys refused."""
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipeline.geometry import MAX_SIDE_PX
 from pipeline.options import (
@@ -40,15 +41,17 @@ def ordered(features: list[Feature]) -> list[Feature]:
     return [feature for feature in Feature if feature in features]
 
 
-def small_grid(tiles: str) -> str:
-    """Refuse a grid with more than MAX_TILES tiles along an axis."""
+def grid(tiles: Any) -> Any:
+    """Refuse what is no grid, and one with more than MAX_TILES tiles along an axis."""
+    if not (isinstance(tiles, str) and re.fullmatch(TILES, tiles)):
+        raise ValueError(f"{str(tiles)[:40]!r} came; give COLUMNSxROWS, as 8x8")
     if max(map(int, tiles.split("x"))) > MAX_TILES:
         raise ValueError(f"{tiles} came; give at most {MAX_TILES}x{MAX_TILES}")
     return tiles
 
 
 Features = Annotated[list[Feature], AfterValidator(ordered)]
-Tiles = Annotated[str, Field(pattern=TILES, description="columns x rows"), AfterValidator(small_grid)]
+Tiles = Annotated[str, BeforeValidator(grid), Field(pattern=TILES, description="columns x rows")]
 ClipLimit = Annotated[float, Field(ge=0, le=1000, description="relative to a flat histogram; 0: no clipping")]
 
 

@@ -1,15 +1,22 @@
 """What an operator can set, read once at the start from LUMAFLOW_* variables and the command line."""
 
 import re
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from service.mistake import sentence
 
 MEBIBYTE = 1 << 20
 SECRETS = Path("/run/secrets")
 """Where Docker lays secrets: a file `lumaflow_admin_token` there is LUMAFLOW_ADMIN_TOKEN."""
+PREFIX = "LUMAFLOW_"
+NEAR = 0.85
+"""How alike a variable must be to one of ours; others may be a configuration's, as LUMAFLOW_GATE_PASSWORD."""
 GOOD_TOKEN = re.compile(r"[!-~]{16,512}")
 
 
@@ -35,7 +42,7 @@ class Settings(BaseSettings):
     """All settings of `lumaflow serve`; arguments win over the environment, and it wins over secrets."""
 
     model_config = SettingsConfigDict(
-        env_prefix="LUMAFLOW_", extra="forbid", frozen=True, secrets_dir=SECRETS if SECRETS.is_dir() else None
+        env_prefix=PREFIX, extra="forbid", frozen=True, secrets_dir=SECRETS if SECRETS.is_dir() else None
     )
 
     host: str = Field("127.0.0.1", description="address to listen on")
@@ -83,3 +90,21 @@ class Settings(BaseSettings):
         """The tokens there are, by what they are for."""
         given = {"ingest": self.ingest_token, "read": self.read_token, "admin": self.admin_token}
         return {name: token.get_secret_value() for name, token in given.items() if token}
+
+
+def unknown(environment: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each variable that looks like a setting misspelt, which would change nothing."""
+    known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
+    for name in environment:
+        near = get_close_matches(name, known, n=1, cutoff=NEAR) if name.startswith(PREFIX) else []
+        if near and name not in known:
+            yield f"{name} is no setting and changes nothing; did you mean {near[0]}?"
+
+
+def explained(error: ValidationError, given: Collection[str]) -> str:
+    """Every mistake of settings, under the name it was given by: that of an argument, or of a variable."""
+    named = (
+        {**one, "loc": (f"--{name}" if (name := str(one["loc"][0])) in given else f"{PREFIX}{name.upper()}",)}
+        for one in error.errors()
+    )
+    return "; ".join(sentence(one, "the settings") for one in named)

@@ -126,12 +126,42 @@ def test_options_that_make_no_sense_are_a_422_that_names_them(
     assert client.get("/v1/sources/strict").json()["options"]["mode"] == "clahe"
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('{"mode": "clahe"}', "mode: there is no such key; did you mean options.mode?"),
+        ('{"mod": "clahe"}', "mod: there is no such key; did you mean options.mode?"),
+        ('{"optoins": {}}', "optoins: there is no such key; did you mean options?"),
+        (
+            '{"options": {"clip_limt": 2}}',
+            "options.clip_limt: there is no such key; did you mean clip_limit?",
+        ),
+        ('{"options": {"tiles": 8}}', "options.tiles: '8' came; give COLUMNSxROWS, as 8x8"),
+        ('{"options": {"clip_limit": -1}}', "options.clip_limit: -1 came; give at least 0"),
+        ('{"options":}', "the body is not JSON: Expecting value (at character 11); mend it there"),
+        ("", "the body: nothing came; add it"),
+    ],
+)
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_a_slip_is_told_with_its_remedy(client: httpx.Client, method: str, body: str, told: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = client.request(method, "/v1/sources/slip", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["detail"]) == (422, told)
+
+
+def test_json_under_another_name_is_told_to_say_so(client: httpx.Client) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}  # as curl sends it
+    answer = client.put("/v1/sources/slip", content="{}", headers=headers)
+    assert "send it with Content-Type: application/json" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("source", ["with space", "dot.dot", "x" * 65, "..%2fetc", "ünï"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_ids_follow_the_pattern(client: httpx.Client, method: str, source: str) -> None:
     answer = client.request(method, f"/v1/sources/{source}", json={} if method == "PUT" else None)
     assert answer.status_code in (404, 405, 422)
     assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.status_code != 422 or "an id has 1 to 64 letters" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

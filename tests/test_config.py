@@ -71,7 +71,10 @@ def test_every_mistake_is_told_with_its_line() -> None:
             "a: &a [x]\nb: [*a]\n",
             "line 1: a: there is no such key; known here: defaults, files, networks, sources",
         ),
-        ("sources:\n  'a b': {url: 'rtsp://192.0.2.1/'}\n", "line 2: sources.a b: .* match pattern"),
+        (
+            "sources:\n  'a b': {url: 'rtsp://192.0.2.1/'}\n",
+            "line 2: sources.a b: 'a b' came; an id has 1 to 64 letters",
+        ),
         ("sources:\n  a: {url: 'rtsp://127.0.0.1/'}\n", "line 2: .*127.0.0.1 is loopback"),
         ("networks: [192.0.2.7/24]\n", "line 1: networks: 192.0.2.7/24 has host bits set; write networks as"),
         ("sources:\n  a:\n    url: 'file:../../etc/passwd'\n", "line 3: .*lies outside"),
@@ -81,7 +84,20 @@ def test_every_mistake_is_told_with_its_line() -> None:
             "line 5: .*2 kinds came in one output",
         ),
         ("sources: {a: {url: 'file:a', delivery: fast}}", "line 1: .*'live' or 'lossless'"),
-        ("[1, 2]", "line 1: the file: Input should be a valid dictionary"),
+        (
+            "[1, 2]",
+            "line 1: the file: a list came; give keys with their values; known here: defaults, files,",
+        ),
+        (
+            "sources: {three: 'rtsp://u:secret@192.0.2.1/'}",
+            "sources.three: text came; .*known here: chroma_gain",
+        ),
+        (
+            "sources: {a: {url: 'file:a', tiles: 8}}",
+            "line 1: sources.a.tiles: '8' came; give COLUMNSxROWS, as",
+        ),
+        ("clip_limit: 2", "line 1: clip_limit: there is no such key; did you mean defaults.clip_limit?"),
+        ("sources: {a: {url: 'file:a', loop: maybe}}", "loop: 'maybe' came; give true or false"),
         ("a: " + "[" * 3 + "*a" + "]" * 3, "line 1: .*undefined alias"),
     ],
 )
@@ -89,6 +105,20 @@ def test_a_mistake_is_a_sentence_with_a_line(text: str, told: str) -> None:
     import re
 
     assert re.search(told, mistakes(text)), mistakes(text)
+
+
+def test_a_key_that_is_there_twice_hides_no_other_mistake() -> None:
+    text = "defaults: {mode: loud}\nsources: {}\n[a, b]: 1\nsources: {}\nfils: []\n"
+    assert [line.partition(": ")[0] for line in mistakes(text).splitlines()] == [
+        f"line {n}" for n in (1, 3, 4, 5)
+    ]
+
+
+def test_an_address_to_publish_to_is_never_in_the_text() -> None:
+    output = "{publish: 'rtsp://user:pass word@192.0.2.1/x'}"
+    told = mistakes(f"sources: {{a: {{url: 'file:a', outputs: [{output}]}}}}")
+    assert "give a server's URL" in told
+    assert "pass" not in told
 
 
 def test_an_alias_bomb_is_refused() -> None:
@@ -109,6 +139,10 @@ def test_the_schema_is_closed_and_knows_every_key() -> None:
 def test_check_and_schema_are_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "cameras.yaml"
     file.write_text("sources:\n  a: {url: 'file:a.mp4'}\n")
+    assert load(file, {}).config.sources  # a service waits for it
+    assert cli.run(["config", "check", str(file)]) == 2
+    assert f"line 2: sources.a.url: there is nothing at {tmp_path}/a.mp4" in capsys.readouterr().err
+    (tmp_path / "a.mp4").touch()
     assert cli.run(["config", "check", str(file)]) == 0
     assert "good, 1 source" in capsys.readouterr().out
     file.write_text("sauces: {}\n")

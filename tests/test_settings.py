@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from service.cli import run
 from service.settings import Settings
 
 
@@ -22,6 +23,30 @@ def test_values_out_of_range_are_refused(monkeypatch: pytest.MonkeyPatch, name: 
     monkeypatch.setenv(f"LUMAFLOW_{name}", value)
     with pytest.raises(ValidationError, match=name.lower()):
         Settings()
+
+
+def test_a_mistake_has_the_name_it_was_given_by(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LUMAFLOW_SLOTS", "0")
+    monkeypatch.setenv("LUMAFLOW_READ_TOKEN", "too-short")
+    assert run(["serve", "--port", "99999"]) == 2
+    told = capsys.readouterr().err
+    assert "--port: 99999 came; give at most 65535" in told
+    assert "LUMAFLOW_SLOTS: '0' came; give at least 4" in told
+    assert "LUMAFLOW_READ_TOKEN: a token has 16 to 512 letters" in told
+    assert "too-short" not in told
+
+
+def test_a_variable_that_is_misspelt_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("service.app.serve", lambda settings: None)
+    monkeypatch.setenv("LUMAFLOW_JPEG_QUALTY", "80")
+    monkeypatch.setenv("LUMAFLOW_GATE_PASSWORD", "a configuration's own")
+    assert run(["serve"]) == 0
+    told = "LUMAFLOW_JPEG_QUALTY is no setting and changes nothing; did you mean LUMAFLOW_JPEG_QUALITY?"
+    assert capsys.readouterr().err == f"lumaflow: {told}\n"
 
 
 def test_settings_do_not_change() -> None:

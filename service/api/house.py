@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Path
+from pydantic import BeforeValidator
 from starlette.requests import HTTPConnection
 
 from service.engine import Engine
@@ -12,6 +13,7 @@ from service.metrics import Metrics
 from service.pictures import Pictures
 from service.settings import Settings
 from service.slots import SlotRing
+from service.source_id import PATTERN, good_id
 from service.sources import Sources
 from service.trials import Trials
 from service.webrtc.peers import Peers
@@ -39,4 +41,4 @@ async def house_of(connection: HTTPConnection) -> House:
 
 
 Home = Annotated[House, Depends(house_of)]
-SourceId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="id of the source")]
+SourceId = Annotated[str, BeforeValidator(good_id), Path(pattern=PATTERN, description="id of the source")]

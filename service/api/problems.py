@@ -13,7 +13,10 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 
 from pipeline.errors import LumaflowError
 from service.ingest.redact import redact_urls
+from service.mistake import Place, sentence
+from service.schema import names_at
 
+JSON = "application/json"
 MEDIA_TYPE = "application/problem+json"
 HEADERS: dict[int, dict[str, str]] = {
     408: {"Connection": "close"},
@@ -82,7 +85,7 @@ def install(app: FastAPI, table: Mapping[type[LumaflowError], int]) -> None:
 
     async def of_validation(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        return problem(request, 422, "; ".join(map(sentence, error.errors())))
+        return problem(request, 422, told(request, error))
 
     async def of_bug(request: Request, error: Exception) -> JSONResponse:
         return problem(request, 500, "the service failed at this request; its log says why")
@@ -107,9 +110,24 @@ def detail_of(request: Request, error: HTTPException) -> str:
     return str(error.detail)
 
 
-def sentence(error: Mapping[str, Any]) -> str:
-    """One validation error: where, what came, what is needed."""
-    where = ".".join(str(part) for part in error["loc"] if part not in ("body", "query", "path"))
-    came = repr(error["input"])
-    shown = f"{came[:60]}..." if len(came) > 60 else came
-    return f"{where or 'the body'}: {error['msg']} ({shown} came)"
+def told(request: Request, error: RequestValidationError) -> str:
+    """What is wrong with a request, and what it may have been meant to be."""
+
+    def names(place: Place) -> list[str]:
+        whole = request.app.openapi()
+        route = whole["paths"].get(request.scope["route"].path, {}).get(request.method.lower(), {})
+        content = route.get("requestBody", {}).get("content", {}).get(JSON, {})
+        return names_at(whole, place, content.get("schema", {}))
+
+    return "; ".join(_of_body(one) or sentence(one, "the body", names) for one in error.errors())
+
+
+def _of_body(error: Mapping[str, Any]) -> str:
+    """What is wrong with a body that was not even read as JSON; empty where that is not the matter."""
+    if error["type"] == "json_invalid":
+        return (
+            f"the body is not JSON: {error['ctx']['error']} (at character {error['loc'][-1]}); mend it there"
+        )
+    if error["loc"] == ("body",) and isinstance(error["input"], bytes):
+        return f"the body came as something else than JSON; send it with Content-Type: {JSON}"
+    return ""

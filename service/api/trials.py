@@ -1,26 +1,31 @@
 """Trying an image: post it, get links to it before and after; they hold for some minutes."""
 
+from functools import partial
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from pipeline.errors import OptionError
+from service.api.about import SCHEMA
 from service.api.body import drain, received
 from service.api.figures import Figures
 from service.api.frames import media_of
 from service.api.house import Home
-from service.api.problems import problems, sentence
+from service.api.problems import problems
 from service.doorbell import Media
 from service.errors import UnsupportedMediaError
+from service.mistake import sentence
 from service.options import SourceOptions
+from service.schema import names_at
+from service.source_id import PATTERN, good_id
 from service.trials import Trial
 
 router = APIRouter(prefix="/v1/trials")
 
 IMAGES = (Media.JPEG, Media.PNG)
 BINARY: dict[str, Any] = {media: {"schema": {"type": "string", "format": "binary"}} for media in IMAGES}
-TrialId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="id of the result")]
+TrialId = Annotated[str, BeforeValidator(good_id), Path(pattern=PATTERN, description="id of the result")]
 KEPT = {"Cache-Control": "private, max-age=300"}
 
 
@@ -102,4 +107,5 @@ def options_in(text: str) -> SourceOptions:
     try:
         return SourceOptions.model_validate_json(text)
     except ValidationError as error:
-        raise OptionError("; ".join(map(sentence, error.errors()))) from None
+        known = partial(names_at, SCHEMA)
+        raise OptionError("; ".join(sentence(one, "options", known) for one in error.errors())) from None

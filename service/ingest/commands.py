@@ -14,11 +14,11 @@ config_app = typer.Typer(help="Check a configuration file, or print the JSON sch
 def check(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
     """Say every mistake in FILE with its line; exit status 2 when there is one.
 
-    Variables in URLs must be set, as they must when the service starts.
+    Variables in URLs must be set, as they must when the service starts; files and devices must be there.
     """
     from service.ingest.loading import load
 
-    cameras = load(file, os.environ).config.sources
+    cameras = load(file, os.environ, complete=True).config.sources
     print(f"{file}: good, {len(cameras)} source{'s' if len(cameras) != 1 else ''}")
 
 

@@ -1,6 +1,6 @@
 """The configuration: what cameras there are, how they are enhanced, and where the results go."""
 
-from collections.abc import Mapping
+import re
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,10 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from service.ingest.address import Network, Policy
+from service.mistake import Place
 from service.options import Feature, Features, OptionsPatch, SourceOptions
+from service.schema import names_at
+from service.source_id import PATTERN, good_id
 
-SourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+SourceName = Annotated[str, BeforeValidator(good_id), Field(pattern=PATTERN)]
 Encoder = Literal["auto", "libx264", "libx265", "h264_nvenc", "hevc_nvenc", "h264_qsv", "h264_v4l2m2m"]
+SERVER = r"^(rtsp|rtsps|rtmp|rtmps|srt)://\S+$"
 Transport = Literal["tcp", "udp", "auto"]
 Delivery = Literal["live", "lossless"]
 
@@ -46,10 +50,17 @@ class Record(Kept, Encoded):
     no_signal: bool = Field(False, description="record a 'no signal' picture while the camera is gone")
 
 
+def _server(came: Any) -> Any:
+    """A server's URL; the text of the error does not hold what came, which has no place for its password."""
+    if not (isinstance(came, str) and re.match(SERVER, came)):
+        raise ValueError("give a server's URL: rtsp:// rtsps:// rtmp:// rtmps:// or srt://, without a blank")
+    return came
+
+
 class Publish(Encoded):
     """Enhanced video to a server: rtsp://, rtsps://, rtmp:// or srt://."""
 
-    url: str = Field(pattern=r"^(rtsp|rtsps|rtmp|rtmps|srt)://\S+$", repr=False)
+    url: Annotated[str, BeforeValidator(_server), Field(pattern=SERVER, repr=False)]
     no_signal: bool = Field(True, description="show a 'no signal' picture while the camera is gone")
 
 
@@ -158,28 +169,6 @@ def schema() -> dict[str, Any]:
     }
 
 
-def names_at(path: tuple[str | int, ...]) -> list[str]:
+def known_at(place: Place) -> list[str]:
     """The keys that are known at a place of the configuration."""
-    whole = schema()
-    places: list[Mapping[str, Any]] = [whole]
-    for step in path:
-        places = [inner for place in places for inner in _inside(place, step, whole)]
-    return sorted(
-        {name for place in places for one in _real(place, whole) for name in one.get("properties", {})}
-    )
-
-
-def _inside(place: Mapping[str, Any], step: str | int, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = []
-    for one in _real(place, whole):
-        inner = one.get("items") if isinstance(step, int) else one.get("properties", {}).get(step)
-        patterns = [*one.get("patternProperties", {}).values(), one.get("additionalProperties")]
-        found += [entry for entry in ([inner] if inner else patterns) if isinstance(entry, dict)]
-    return found
-
-
-def _real(place: Mapping[str, Any], whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A place with its references and alternatives followed."""
-    if "$ref" in place:
-        return _real(whole["$defs"][place["$ref"].rpartition("/")[2]], whole)
-    return [one for entry in place["anyOf"] for one in _real(entry, whole)] if "anyOf" in place else [place]
+    return names_at(schema(), place)

@@ -15,10 +15,11 @@ MOST_NODES = 50_000
 
 @dataclass(slots=True)
 class Document:
-    """`data`, and for each path of keys and indices into it the line it begins on."""
+    """`data`, for each path of keys and indices into it the line it begins on, and what it leaves out."""
 
     data: Any = None
     lines: dict[Path, int] = field(default_factory=dict)
+    mistakes: list[tuple[int, str]] = field(default_factory=list)
 
     def line(self, path: Path) -> int:
         """Line of the longest part of `path` that is in the document; 1 when nothing is."""
@@ -51,6 +52,7 @@ class _Builder:
 
     def __init__(self, document: Document) -> None:
         self._lines = document.lines
+        self._mistakes = document.mistakes
         self._scalars = yaml.SafeLoader("")
         self._nodes = 0
 
@@ -73,12 +75,11 @@ class _Builder:
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise ConfigError(f"line {line}: a key that is no plain word came; write NAME: VALUE")
-            if key.value in data:
-                raise ConfigError(
-                    f"line {line}: {key.value} is there twice; it is also on line"
-                    f" {self._lines[(*path, key.value)]}"
-                )
-            self._lines[(*path, key.value)] = line
-            data[key.value] = self.build(value, (*path, key.value))
+                self._mistakes.append((line, "a key that is no plain word came; write NAME: VALUE"))
+            elif key.value in data:
+                other = self._lines[(*path, key.value)]
+                self._mistakes.append((line, f"{key.value} is there twice; it is also on line {other}"))
+            else:
+                self._lines[(*path, key.value)] = line
+                data[key.value] = self.build(value, (*path, key.value))
         return data

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,11 @@ from pydantic import ValidationError
 from pipeline.errors import OptionError
 from service.ingest import document
 from service.ingest.address import Policy, check_url, expand, has_variable
-from service.ingest.config import Config, names_at
+from service.ingest.config import Config, known_at
 from service.ingest.document import Document
 from service.ingest.errors import ConfigError, UrlError
 from service.ingest.redact import redact_urls
+from service.mistake import dotted, path_of, sentence
 
 URL_KEYS = ("url", "publish")
 """Keys whose values may hold ${NAME}."""
@@ -29,32 +29,37 @@ class Loaded:
     policy: Policy
 
 
-def load(path: Path, environment: Mapping[str, str]) -> Loaded:
-    """The configuration in a file. Raises ConfigError with a line of text for each mistake."""
+def load(path: Path, environment: Mapping[str, str], complete: bool = False) -> Loaded:
+    """The configuration in a file. Raises ConfigError with a line of text for each mistake.
+
+    complete : whether files that it names must be there already; a service waits for them.
+    """
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigError(f"{path} cannot be read: {why}") from None
     try:
-        return parse(text, path.resolve().parent, environment)
+        return parse(text, path.resolve().parent, environment, complete)
     except ConfigError as error:
         lines = "\n".join(f"{path}: {line}" for line in str(error).splitlines())
         raise ConfigError(lines) from None
 
 
-def parse(text: str, folder: Path, environment: Mapping[str, str]) -> Loaded:
+def parse(text: str, folder: Path, environment: Mapping[str, str], complete: bool = False) -> Loaded:
     """The configuration in `text`, whose relative paths begin at `folder`. Raises ConfigError."""
     source = document.read(text)
-    mistakes: list[tuple[int, str]] = []
+    mistakes = source.mistakes
     data = _expanded(source.data, (), source, environment, mistakes)
     if data is None:
         data = {}
-    mistakes += [(source.line(place), text) for place, text in _check_urls(data, folder)]
+    mistakes += [(source.line(place), text) for place, text in _check_urls(data, folder, complete)]
     try:
         config = Config.model_validate(data)
     except ValidationError as error:
-        mistakes += [(source.line(_path(one)), _sentence(one)) for one in error.errors()]
+        mistakes += [
+            (source.line(path_of(one)), sentence(one, "the file", known_at)) for one in error.errors()
+        ]
     else:
         mistakes += [(source.line(place), text) for place, text in _check_options(config)]
         if not mistakes:
@@ -77,14 +82,14 @@ def _expanded(
     if isinstance(value, str) and has_variable(value):
         try:
             if path[-1] not in URL_KEYS:
-                raise UrlError(f"{_dotted(path)}: ${{...}} stands in URLs only; write the value")
+                raise UrlError(f"{dotted(path)}: ${{...}} stands in URLs only; write the value")
             return expand(value, environment)
         except UrlError as error:
             mistakes.append((source.line(path), str(error)))
     return value
 
 
-def _check_urls(data: Any, folder: Path) -> Iterator[tuple[document.Path, str]]:
+def _check_urls(data: Any, folder: Path, complete: bool) -> Iterator[tuple[document.Path, str]]:
     """URLs that may not be opened, told also when the rest is full of mistakes."""
     try:
         given = {key: data[key] for key in ("networks", "files") if key in data}
@@ -95,7 +100,9 @@ def _check_urls(data: Any, folder: Path) -> Iterator[tuple[document.Path, str]]:
     for name, url in urls.items():
         try:
             if isinstance(url, str) and not has_variable(url):
-                check_url(url, policy)
+                path = check_url(url, policy).path
+                if complete and path is not None and not path.exists():
+                    raise UrlError(f"there is nothing at {path}; see its spelling, or plug it in")
         except UrlError as error:
             yield ("sources", name, "url"), f"sources.{name}.url: {error}"
 
@@ -107,21 +114,3 @@ def _check_options(config: Config) -> Iterator[tuple[document.Path, str]]:
             camera.options(config.defaults).to_pipeline()
         except (OptionError, ValidationError) as error:
             yield ("sources", name), f"sources.{name}: {error}"
-
-
-def _path(error: Mapping[str, Any]) -> document.Path:
-    return tuple(step for step in error["loc"] if step != "[key]")
-
-
-def _sentence(error: Mapping[str, Any]) -> str:
-    path = _path(error)
-    if error["type"] != "extra_forbidden":
-        return f"{_dotted(path) or 'the file'}: {error['msg'].removeprefix('Value error, ')}"
-    known = names_at(path[:-1])
-    near = get_close_matches(str(path[-1]), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
-    return f"{_dotted(path)}: there is no such key; {hint}"
-
-
-def _dotted(path: document.Path) -> str:
-    return ".".join(map(str, path))

@@ -42,7 +42,7 @@ class DescriptorFiles:
         """Sound has no descriptors."""
 
     def write(self, show: Show) -> bool:
-        """Keep the descriptors of this frame if it is time for some; the stand-in for a lost camera has none."""
+        """Keep the descriptors of this frame if it is time; the stand-in for a lost camera has none."""
         if not show.described or (self._due is not None and show.arrived < self._due):
             return False
         with np.load(io.BytesIO(show.described)) as arrays:
