@@ -1,5 +1,6 @@
 """Choosing a device and opening a lane on it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.errors import DeviceError
+from pipeline.errors import DeviceError, FrameError, OptionError
 from pipeline.frame import Geometry
 from pipeline.lane import Lane
 from pipeline.options import Options
@@ -45,7 +46,7 @@ def choose_device(wanted: str = "auto") -> Choice:
     """
     if wanted == "cpu":
         return Choice("cpu", "asked for")
-    if wanted not in ("auto", "cuda") and not (wanted.startswith("cuda:") and wanted[5:].isdecimal()):
+    if wanted not in ("auto", "cuda") and not re.fullmatch("cuda:[0-9]+", str(wanted)):
         raise DeviceError(f"the device {wanted!r} came; give auto, cpu, cuda or cuda:N")
     from pipeline.cuda.probe import probe
 
@@ -63,8 +64,15 @@ def choose_device(wanted: str = "auto") -> Choice:
 def open_lane(device: str, geometry: Geometry, options: Options = DEFAULT_OPTIONS) -> Lane:
     """Open a lane on `device` (as for `choose_device`); all its memory is taken here.
 
-    Raises DeviceError, or DeviceMemoryError when the device has no room for it.
+    Raises DeviceError, or DeviceMemoryError when the device has no room for it; FrameError or OptionError for
+    what is no geometry or no options.
     """
+    if not isinstance(geometry, Geometry):
+        raise FrameError(
+            f"{geometry!r} came as a geometry; give Geometry(width, height, PixelFormat.BGR24), say"
+        )
+    if not isinstance(options, Options):
+        raise OptionError(f"{options!r} came as options; give Options(Equalization(Mode.EQUALIZE)), say")
     chosen = choose_device(device).device
     if chosen == "cpu":
         from pipeline.cpu.lane import CpuLane

@@ -75,21 +75,29 @@ def output_geometry(geometry: Geometry, options: Options) -> Geometry:
 
 def check_frame(geometry: Geometry, frame: Frame, output: Geometry, out: Frame | None) -> None:
     """Raise FrameError unless a lane of `geometry` can take `frame` and write to `out`."""
-    if frame.geometry != geometry:
+    came = _geometry_of(frame)
+    if came != geometry:
         raise FrameError(
-            f"a frame of {frame.geometry} came; this lane was opened for {geometry}, "
+            f"a frame of {came} came; this lane was opened for {geometry}, "
             "open another one for the new geometry"
         )
     if out is None:
         return
-    if (out.pixel_format, out.geometry.width, out.geometry.height) != (
-        output.pixel_format,
-        output.width,
-        output.height,
-    ):
-        raise FrameError(f"an out of {out.geometry} came; this lane writes {output}")
+    came = _geometry_of(out)
+    if (came.pixel_format, came.width, came.height) != (output.pixel_format, output.width, output.height):
+        raise FrameError(f"an out of {came} came; this lane writes {output}")
     if not all(getattr(plane.flags, "writeable", True) for plane in out.planes):
         raise FrameError("a read-only out came; pass arrays that can be written")
+
+
+def _geometry_of(frame: Frame) -> Geometry:
+    try:
+        return frame.geometry
+    except AttributeError:
+        raise FrameError(
+            f"a {type(frame).__name__} came; a lane takes frames: Frame.from_numpy(array), or from_cupy, or"
+            " from_dlpack"
+        ) from None
 
 
 def beyond_depth(geometry: Geometry, value: int) -> FrameError:

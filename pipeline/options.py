@@ -1,7 +1,7 @@
 """What a lane is asked to do: frozen, validated when made, the same for every device."""
 
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 from pipeline.errors import OptionError
 
@@ -96,6 +96,7 @@ class Equalization:
     chroma_gain: float = 1.0
 
     def __post_init__(self) -> None:
+        _check_kinds(self, mode=Mode, color=ColorMode)
         if not 0.0 <= self.clip_limit <= 1000.0:
             raise OptionError(f"clip_limit is {self.clip_limit}; give a number from 0 (no clipping) to 1000")
         if len(self.tiles) != 2 or not all(1 <= n <= MAX_TILES for n in self.tiles):
@@ -117,6 +118,9 @@ class Hog:
 
     layout: HogLayout = HogLayout.OPENCV
 
+    def __post_init__(self) -> None:
+        _check_kinds(self, layout=HogLayout)
+
 
 @dataclass(frozen=True, slots=True)
 class Lbp:
@@ -125,6 +129,9 @@ class Lbp:
     neighborhood: Neighborhood = Neighborhood.SQUARE
     mapping: LbpMapping = LbpMapping.UNIFORM
     labels: bool = False
+
+    def __post_init__(self) -> None:
+        _check_kinds(self, neighborhood=Neighborhood, mapping=LbpMapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +180,24 @@ class Options:
     features_on_device: bool = False
 
     def __post_init__(self) -> None:
+        _check_kinds(self, equalization=Equalization, output=Output, orientation=Orientation)
+        _check_kinds(self, optional=True, hog=Hog, lbp=Lbp, region=Region)
         if not 1 <= self.slots <= 64:
             raise OptionError(f"slots is {self.slots}; give a ring depth from 1 to 64")
         if self.timing_every < 1:
             raise OptionError(
                 f"timing_every is {self.timing_every}; give 1 for every frame, k for every k-th"
             )
+
+
+def _check_kinds(options: object, *, optional: bool = False, **kinds: type) -> None:
+    """Raise OptionError unless each attribute is of its kind, or None where it is optional.
+
+    A plain word would not do for an enumeration: "clahe" equals Mode.CLAHE, but is not it.
+    """
+    for name, kind in kinds.items():
+        value = getattr(options, name)
+        if isinstance(value, kind) or (optional and value is None):
+            continue
+        names = [f"{kind.__name__}.{one.name}" for one in kind] if issubclass(kind, Enum) else []
+        raise OptionError(f"{name} is {value!r}; give {' or '.join(names) or f'{kind.__name__}(...)'}")

@@ -11,6 +11,7 @@ from pictures import picture
 
 from pipeline import (
     ColorMode,
+    DeviceError,
     Equalization,
     Frame,
     FrameError,
@@ -22,6 +23,7 @@ from pipeline import (
     LutKind,
     Mode,
     Neighborhood,
+    OptionError,
     Options,
     PixelFormat,
     Stage,
@@ -50,6 +52,27 @@ def gray(rng):
 
 def lut_of(pixels):
     return oracle.equalize_lut(oracle.histogram(pixels))
+
+
+# What is no frame, no geometry, no options
+
+
+def test_what_is_no_frame_is_refused_with_a_hint(lane, gray):
+    with pytest.raises(FrameError, match=r"a ndarray came; a lane takes frames: Frame\.from_numpy\(array\)"):
+        lane.submit(gray())
+    with pytest.raises(FrameError, match=r"a ndarray came; a lane takes frames"):
+        lane.submit(Frame(gray(), PixelFormat.GRAY8), out=gray())
+    lane.submit(Frame(gray(), PixelFormat.GRAY8))
+    assert lane.collect().sequence == 0
+
+
+def test_what_is_no_geometry_and_no_options_is_refused_with_a_hint():
+    with pytest.raises(FrameError, match=r"\(10, 10\) came as a geometry; give Geometry\("):
+        open_lane("cpu", (10, 10))
+    with pytest.raises(OptionError, match=r"came as options; give Options\(Equalization\(Mode\.EQUALIZE\)\)"):
+        open_lane("cpu", GEOMETRY, Mode.EQUALIZE)
+    with pytest.raises(DeviceError, match="the device 0 came; give auto"):
+        open_lane(0, GEOMETRY)
 
 
 # The ring

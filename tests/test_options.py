@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from pipeline import Equalization, LbpMapping, Mode, OptionError, Options
+from pipeline import Equalization, Hog, Lbp, LbpMapping, Mode, OptionError, Options
 from pipeline.options import MAX_TILES
 
 
@@ -26,6 +26,23 @@ def test_a_clip_limit_out_of_range_is_refused(clip_limit):
 def test_a_grid_that_opencv_would_die_of_is_refused(tiles):
     with pytest.raises(OptionError, match="columns, rows"):
         Equalization(tiles=tiles)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Equalization("clahe"), r"mode is 'clahe'; give Mode\.EQUALIZE or .* or Mode\.IDENTITY"),
+        (lambda: Equalization(color="luma"), r"color is 'luma'; give ColorMode\.VALUE or ColorMode\.LUMA"),
+        (lambda: Options(Mode.EQUALIZE), r"equalization is .*EQUALIZE.*; give Equalization\(\.\.\.\)"),
+        (lambda: Options(hog=True), r"hog is True; give Hog\(\.\.\.\)"),
+        (lambda: Options(output="display"), r"give Output\.SAME or Output\.DISPLAY"),
+        (lambda: Lbp(mapping="riu2"), r"mapping is 'riu2'; give LbpMapping\.RAW"),
+        (lambda: Hog("compact"), r"layout is 'compact'; give HogLayout\.OPENCV"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused(make, told):
+    with pytest.raises(OptionError, match=told):
+        make()
 
 
 @pytest.mark.parametrize("slots", [0, -1, 65])
