@@ -17,9 +17,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from pipeline.cuda import tuned
-from pipeline.errors import FrameError
+from pipeline.errors import FrameError, OptionError
 from pipeline.frame import Geometry, PixelFormat
-from service.bench import app, host
+from service.bench import app, commands, host
 from service.bench.figure import Figure, Limit, Missing
 from service.bench.host import describe_host
 from service.bench.processes import descendants, rss_bytes
@@ -260,7 +260,47 @@ def test_bench_pipeline_measures_a_small_lane_and_saves_its_figures(tmp_path: Pa
     assert all(figure["ratio"] > 0 for figure in figures if figure["name"] == "sustained")
 
 
-def test_bench_pipeline_refuses_a_size_that_is_none() -> None:
-    result = CliRunner().invoke(app, ["pipeline", "--device", "cpu", "--size", "large"])
+def test_a_plot_without_matplotlib_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(*_: object) -> Iterator[Figure]:
+        pytest.fail("measured already")
+        yield
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(commands, "measure_lane", measured)
+    options = ["--device", "cpu", "--plot", str(tmp_path / "a.png")]
+    done = CliRunner().invoke(app, ["pipeline", *options])
+    assert isinstance(done.exception, OptionError)
+    assert "pip install -e '.[plot]'" in str(done.exception)
+
+
+def test_progress_is_told_on_a_terminal_and_leaves_standard_output_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    figure = Figure.of("the lane", "sustained [a]", "frames/s", [1.0])
+    monkeypatch.setattr(commands, "measure_lane", lambda *_: [figure])
+    for terminal in (True, False):
+        heard = StringIO()
+        aside = Console(file=heard, force_terminal=terminal, width=120)
+        monkeypatch.setattr(
+            commands, "Console", lambda stderr=False, aside=aside: aside if stderr else Console()
+        )
+        done = CliRunner().invoke(app, ["pipeline", "--device", "cpu", "--size", "32x16"])
+        assert done.exit_code == 0
+        assert "lumaflow bench pipeline" in done.stdout
+        assert ("the last: the lane, sustained [a]" in heard.getvalue()) is terminal
+        assert "measuring" not in done.stdout
+
+
+def test_the_help_looks_like_that_of_the_other_commands() -> None:
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    assert "--install-completion" not in shown
+    assert "╭" not in shown
+
+
+@pytest.mark.parametrize("size", ["large", "0x0", "64x0", "99999x1", "64x48x3"])
+def test_bench_pipeline_refuses_a_size_that_is_none(size: str) -> None:
+    result = CliRunner().invoke(app, ["pipeline", "--device", "cpu", "--size", size])
     assert result.exit_code == 2
     assert "WIDTHxHEIGHT" in result.output

@@ -93,7 +93,7 @@ def test_a_plot_without_matplotlib_says_which_extra_brings_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(OptionError, match=r"lumaflow\[plot\]"):
+    with pytest.raises(OptionError, match=r"'\.\[plot\]'"):
         draw(Report("a title", {}, (Figure("a", "b", "s", 1.0),)), tmp_path / "plot.png")
 
 

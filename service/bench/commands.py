@@ -1,6 +1,7 @@
 """The commands of `lumaflow bench`: read the options, measure, print the table, save the JSON."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Annotated
 import cv2
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from pipeline.backend import choose_device
-from pipeline.frame import Frame, Geometry, PixelFormat
+from pipeline.frame import MAX_SIDE_PX, Frame, Geometry, PixelFormat
 from service.bench.figure import Entry
 from service.bench.host import describe_host
 from service.bench.kernels import SIZES, measure_kernels
@@ -19,7 +21,7 @@ from service.bench.lanes import LANES, measure_crowd, measure_flatness, measure_
 from service.bench.peers import SIZES as PEER_SIZES
 from service.bench.peers import measure_peers
 from service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
-from service.bench.plot import draw
+from service.bench.plot import check_drawable, draw
 from service.bench.report import Report
 from service.bench.scene import Pixels, Scene, frame_of, picture, read_picture
 from service.bench.scene import frames as made_frames
@@ -29,7 +31,10 @@ from service.bench.service import QUALITY, measure_service
 from service.bench.tune import kept_at, tune
 
 app = typer.Typer(
-    no_args_is_help=True, help="Measure this machine: medians, spreads, and the limit beside them."
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Measure this machine: medians, spreads, and the limit beside them.",
 )
 
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")]
@@ -150,10 +155,13 @@ def _geometries(size: str | None) -> Iterable[Geometry]:
 
 
 def _size(text: str) -> tuple[int, int]:
-    width, _, height = text.partition("x")
-    if not (width.isdecimal() and height.isdecimal()):
-        raise typer.BadParameter(f"{text!r} came; give WIDTHxHEIGHT, for example 1920x1080")
-    return int(width), int(height)
+    found = re.fullmatch("([0-9]{1,5})x([0-9]{1,5})", text)
+    sides = tuple(map(int, found.groups())) if found else (0, 0)
+    if not (min(sides) >= 1 and max(sides) <= MAX_SIDE_PX):
+        raise typer.BadParameter(
+            f"{text!r} came; give WIDTHxHEIGHT, each from 1 to {MAX_SIDE_PX}, for example 1920x1080"
+        )
+    return sides[0], sides[1]
 
 
 def _pictures(scene: Scene, image: Path | None, geometry: Geometry) -> list[Frame]:
@@ -168,11 +176,21 @@ def _pixels(scene: Scene, image: Path | None, geometry: Geometry, seed: int = 0)
     return read_picture(image, geometry) if image else picture(scene, geometry, seed)
 
 
+def _told(figures: Iterable[Entry]) -> Iterator[Entry]:
+    """The same figures, each named on a line of standard error that vanishes, where a person sees it."""
+    with Console(stderr=True).status("measuring; the first figures take a while") as status:
+        for number, figure in enumerate(figures, 1):
+            status.update(
+                f"measuring; {number} figures, the last: {escape(f'{figure.subject}, {figure.name}')}"
+            )
+            yield figure
+
+
 def _report(title: str, figures: Iterable[Entry], json: Path | None, plot: Path | None) -> None:
-    console = Console()
-    with console.status("measuring"):
-        report = Report(title, describe_host(), tuple(figures))
-    report.print(console)
+    if plot is not None:
+        check_drawable()
+    report = Report(title, describe_host(), tuple(_told(figures)))
+    report.print(Console())
     if json is not None:
         report.write(json)
     if plot is not None:

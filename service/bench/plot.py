@@ -14,15 +14,24 @@ WIDTH_INCHES = 9.0
 WIDE = 50  # times the shortest bar: where the longest is longer, the scale is logarithmic
 
 
+def check_drawable() -> None:
+    """Raise OptionError without matplotlib."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise OptionError(
+            "--plot needs matplotlib; in the folder of lumaflow type: .venv/bin/pip install -e '.[plot]'"
+        ) from error
+
+
 def draw(report: Report, path: Path) -> None:
     """Save a panel a subject, of the figures in the unit of its first one.
 
     Raises OptionError without matplotlib, or when nothing was measured.
     """
-    try:
-        from matplotlib.figure import Figure as Sheet
-    except ImportError as error:
-        raise OptionError("--plot needs matplotlib; install lumaflow[plot]") from error
+    check_drawable()
+    from matplotlib.figure import Figure as Sheet
+
     measured = [figure for figure in report.figures if isinstance(figure, Figure)]
     if not measured:
         raise OptionError("nothing was measured, so there is nothing to plot: see why in the table")
