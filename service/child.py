@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from service.doorbell import PACKET_BYTES, Message, pack, pair, unpack
 from service.errors import WorkerUnavailableError
 
+SIGNALS = signal.SIGINT, signal.SIGTERM
+"""What a terminal or an init may send to the whole group: the parent's business, which hangs up."""
+
 
 @dataclass(slots=True, eq=False)
 class Child:
@@ -34,12 +37,7 @@ class Child:
         ours, theirs = pair()
         with theirs:
             command = [sys.executable, "-m", module, str(theirs.fileno()), str(memory_fd), *arguments]
-            process = await asyncio.to_thread(
-                subprocess.Popen,
-                command,
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), memory_fd),
-            )
+            process = await asyncio.to_thread(deaf, command, (theirs.fileno(), memory_fd))
         ours.setblocking(False)
         child = cls(process, ours, on_message, on_gone)
         asyncio.get_running_loop().add_reader(ours, child._read)
@@ -86,3 +84,12 @@ class Child:
         if self.doorbell.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self.doorbell)
             self.doorbell.close()
+
+
+def deaf(command: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    """Start a process that SIGNALS do not reach, not even before it can ignore them itself."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # of this thread; the process inherits it
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=descriptors)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -23,6 +23,8 @@ PING_SECONDS = 0.5
 CANARY_SECONDS = 2.0
 PROOF_SECONDS = 5.0
 """How long ago a frame may have run for the worker to count as ready."""
+SOON_SECONDS = 4.0
+"""A start that takes longer compiles; with all in the cache it took 1.5 to 3 s on 2 cores."""
 CALM_RESTARTS, CALM_SECONDS, LONGEST_PAUSE_SECONDS = 5, 60.0, 30.0
 """So many restarts in so many seconds are made at once; from there on the pauses double up to the longest."""
 
@@ -61,6 +63,7 @@ class Engine:
         self._stuck = False
         self._heard = 0.0
         self._proved: float | None = None
+        self._compiles = False
         self._task: asyncio.Task[None] | None = None
         self.device = ""
         self.failure: DeviceError | None = None
@@ -69,6 +72,14 @@ class Engine:
     def ready(self) -> bool:
         """Whether the worker lives and a frame really ran through it within the last 5 s."""
         return self._proved is not None and time.monotonic() - self._proved < PROOF_SECONDS
+
+    @property
+    def pause_words(self) -> str:
+        """Why nothing runs now, and what to do, for whoever is sent away."""
+        if self._proved is not None:
+            return "no frame ran within the last 5 s: the worker is stuck; try again in a few seconds"
+        doing = "compiling its lanes, once on this machine" if self._compiles else "starting"
+        return f"the worker is {doing}; try again in a few seconds"
 
     @property
     def pid(self) -> int | None:
@@ -97,12 +108,12 @@ class Engine:
         WorkerStuckError when it had to be killed.
         """
         if self._proved is None:
-            raise WorkerUnavailableError("the worker is starting; try again in a second")
+            raise WorkerUnavailableError(self.pause_words)
         return self._submit(job, slot)
 
     def _submit(self, job: Job, slot: Slot | None = None) -> asyncio.Future[Reply]:
         if self._child is None:
-            raise WorkerUnavailableError("the worker is starting; try again in a second")
+            raise WorkerUnavailableError(self.pause_words)
         job = replace(job, id=next(self._ids))
         if slot is not None:
             job = replace(job, slot=slot.index, generation=slot.generation)
@@ -214,9 +225,16 @@ class Engine:
 
     async def _warm_up(self, child: Child) -> bool:
         """Wait for the first canary, which also compiles the loops where that was never done."""
+        began = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.start_seconds):
-                await self._submit(Job(0, Op.CANARY))
+                canary = self._submit(Job(0, Op.CANARY))
+                await asyncio.wait([canary], timeout=SOON_SECONDS)
+                if not canary.done():
+                    self._compiles = True
+                    log.info("compiling the lanes, once on this machine: about a minute on 2 cores")
+                await canary
+            log.info("worker ready", device=self.device, seconds=round(time.monotonic() - began, 1))
             return True
         except WorkerUnavailableError:
             return False
@@ -224,6 +242,8 @@ class Engine:
             log.error("the worker cannot run a frame", error=str(error))
             child.kill()
             return False
+        finally:
+            self._compiles = False
 
     async def _watch(self, child: Child) -> None:
         """Ping until the worker is gone; kill it after too long a silence or with too old a job."""

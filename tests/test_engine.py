@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from conftest import START_SECONDS
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from service.doorbell import Job, Media, Op
 from service.engine import Engine, pause_after
@@ -55,6 +56,55 @@ def filled(ring: SlotRing) -> Slot:
     slot = ring.acquire()
     slot.buffer("frame", len(FRAME))[:] = FRAME
     return slot
+
+
+def starting(check: Callable[[Engine], Awaitable[None]]) -> None:
+    """Run `check` with an engine whose worker has just been started."""
+
+    async def run() -> None:
+        settings = Settings(device="cpu", slots=4, slot_bytes=1 << 20)
+        ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
+        engine = Engine(ring, settings, Metrics(CollectorRegistry()))
+        engine.start()
+        try:
+            while engine.pid is None:
+                await asyncio.sleep(0.001)
+            await check(engine)
+        finally:
+            await engine.stop()
+            ring.close()
+
+    asyncio.run(run())
+
+
+def test_a_signal_to_the_whole_group_does_not_reach_a_worker_that_starts() -> None:
+    async def check(engine: Engine) -> None:
+        first = engine.pid
+        assert first
+        os.kill(first, signal.SIGINT)
+        os.kill(first, signal.SIGTERM)
+        await ready(engine)
+        assert engine.pid == first
+
+    starting(check)
+
+
+def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check(engine: Engine) -> None:
+        assert engine.pause_words == "the worker is starting; try again in a few seconds"
+        with capture_logs() as events:
+            while "compiling" not in engine.pause_words:
+                await asyncio.sleep(0.001)
+            with pytest.raises(
+                WorkerUnavailableError, match="compiling its lanes, once on this machine; try"
+            ):
+                engine.submit(JOB)
+            await ready(engine)
+        said = {event["event"].partition(",")[0] for event in events}
+        assert said == {"compiling the lanes", "worker started", "worker ready"}
+
+    monkeypatch.setattr("service.engine.SOON_SECONDS", 0.0)
+    starting(check)
 
 
 def test_jobs_are_answered_and_slots_come_back() -> None:

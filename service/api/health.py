@@ -28,7 +28,7 @@ async def livez() -> Health:
 async def readyz(home: Home) -> Health:
     """Whether a frame really ran through a worker within the last 5 s."""
     if not home.engine.ready:
-        raise WorkerUnavailableError("no frame ran within the last 5 s: the worker is starting or stuck")
+        raise WorkerUnavailableError(home.engine.pause_words)
     return Health(device=home.engine.device)
 
 

@@ -85,8 +85,8 @@ async function askHistogram() {
 }
 
 async function askReady() {
-  const answer = await get("readyz").then(() => 200, (problem) => problem.status);
-  if (answer === 200 || answer === 503) health.ready(answer === 200);
+  const problem = await get("readyz").then(() => null, (refusal) => refusal);
+  if (!problem || problem.status === 503) health.ready(!problem, problem?.message);
 }
 
 /** Where the address points: the wall, a source, or an image; without a word the one source there is. */

@@ -9,6 +9,8 @@ const STATES = { away: "Not answering", locked: "Locked", starting: "Starting", 
 export class Health {
   #answering = null; // null until the first answer, then whether the last question was answered
   #ready = true;
+  #pause = ""; // why it is not ready, as the service says
+  #began = false; // whether it was ever ready
   #refusal = null; // what the service said in place of the sources
   #sources = "none";
   #onWell;
@@ -39,8 +41,10 @@ export class Health {
     this.#become({ answering: problem.status !== 0, refusal: problem.status ? problem : null });
   }
 
-  /** Whether /readyz says 200. */
-  ready(ready) {
+  /** Whether /readyz says 200, and if not, why. */
+  ready(ready, pause = "") {
+    this.#pause = pause;
+    this.#began ||= ready;
     this.#become({ ready });
   }
 
@@ -68,6 +72,7 @@ export class Health {
     if (this.away) return `The service at ${location.host} does not answer. Asking again by itself.`;
     if (this.#refusal?.status === 401) return token.get() ? "That token is wrong. Give another one." : "This service wants a token.";
     if (this.#refusal?.status === 403) return "This token is right, but may not look at sources. Give another one.";
+    if (!this.#ready && !this.#began) return `Not ready yet: ${this.#pause}. This page does so by itself.`;
     if (!this.#ready) return "The worker is starting again. Pictures come back by themselves in a moment.";
     return this.#refusal?.message ?? "";
   }
