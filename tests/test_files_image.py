@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from films import content, dim_frame, make_film
-from PIL import Image, ImageOps
+from PIL import Image, ImageCms, ImageOps
 
 from pipeline.errors import LumaflowError
 from pipeline.formats import PixelFormat
 from pipeline.frame import Frame, LutKind
 from pipeline.options import ColorMode, Equalization, Mode, Options, Orientation, Output
 from service.codec import decode, encode_jpeg, encode_png
+from service.codec.profile import with_profile
 from service.codec.tiff import encode_tiff
 from service.files.commands import enhance
 from service.files.errors import BadFileError, UsageError
@@ -24,7 +25,8 @@ from service.files.flow import Job, enhanced
 from service.files.image import describe_image, enhance_image
 from service.files.kind import Kind, kind_of, moves
 from service.files.still import read_still, recolored
-from service.header import read_header
+from service.header import read_header, read_profile
+from service.header.profile import MAX_BYTES
 
 EQUALIZE = Options(equalization=Equalization(Mode.EQUALIZE))
 
@@ -142,6 +144,74 @@ def test_what_is_no_image_is_refused_under_an_images_name(tmp_path: Path) -> Non
     film = make_film(tmp_path / "a.mp4", frames=2).rename(tmp_path / "a.jpg")
     with pytest.raises(UsageError, match=r"a\.jpg is no image, whatever its name; .* JPEG, PNG, .* WebP"):
         kind_of(film)
+
+
+# Colour profiles
+
+
+def profile_of(path: Path) -> bytes | None:
+    with Image.open(path) as image:
+        image.load()
+        return image.info.get("icc_profile")
+
+
+def made_profile(space: bytes = b"RGB ", size: int = 600) -> bytes:
+    """Bytes that look like a profile of this colour space."""
+    filler = np.random.default_rng(7).bytes(size)
+    return filler[:16] + space + filler[20:36] + b"acsp" + filler[40:]
+
+
+@pytest.mark.parametrize("target", ["out.jpg", "out.png", "out.tif"])
+@pytest.mark.parametrize("name", ["in.jpg", "in.png", "in.tif", "in.webp"])
+def test_a_profile_goes_along(tmp_path: Path, name: str, target: str) -> None:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    source = save(tmp_path / name, dim_frame(2), icc_profile=profile)
+    outcome = enhance_image(source, tmp_path / target, Job(options=EQUALIZE))
+    assert profile_of(outcome.target) == profile
+    assert outcome.notes == []
+    assert outcome.target.read_bytes()[2:4] == b"\xff\xe0" or target != "out.jpg"
+    plain = save(tmp_path / f"plain-{name}", dim_frame(2))
+    enhance_image(plain, tmp_path / f"plain-{target}", Job(options=EQUALIZE))
+    assert profile_of(tmp_path / f"plain-{target}") is None
+    assert np.array_equal(Image.open(outcome.target), Image.open(tmp_path / f"plain-{target}"))
+
+
+def test_a_profile_larger_than_a_segment_goes_along(tmp_path: Path) -> None:
+    profile = made_profile(size=150_001)
+    source = save(tmp_path / "in.jpg", dim_frame(2), icc_profile=profile)
+    for name in ("out.jpg", "out.png", "out.tif"):
+        assert profile_of(enhance_image(source, tmp_path / name, Job()).target) == profile
+
+
+def test_deep_pictures_keep_their_profile(tmp_path: Path, rng: np.random.Generator) -> None:
+    for pixels, space in ((deep(rng), b"GRAY"), (deep(rng, 3), b"RGB "), (deep(rng, 4), b"RGB ")):
+        profile = made_profile(space, 501)
+        (tmp_path / "in.tif").write_bytes(with_profile(encode_tiff(pixels, 16), profile))
+        outcome = enhance_image(tmp_path / "in.tif", tmp_path / "out.tif", Job(force=True))
+        assert read_still(outcome.target).profile == profile
+        assert read_still(outcome.target).bits == 16
+
+
+@pytest.mark.parametrize("space", [b"CMYK", b"GRAY"])
+def test_a_profile_of_another_space_is_left_out_with_a_note(tmp_path: Path, space: bytes) -> None:
+    source = save(tmp_path / "in.jpg", dim_frame(2), icc_profile=made_profile(space))
+    outcome = enhance_image(source, tmp_path / "out.png", Job())
+    assert profile_of(outcome.target) is None
+    assert outcome.notes == [
+        "its colour profile is left out: it is not one of the RGB or gray that is stored"
+    ]
+
+
+def test_a_damaged_profile_stops_no_image(tmp_path: Path) -> None:
+    good = with_profile(encode_png(dim_frame(2)), made_profile())
+    at = good.index(b"iCCP") + 20
+    bad = bytearray(good)
+    bad[at : at + 30] = bytes(30)
+    assert read_profile(good) == made_profile()
+    assert read_profile(bytes(bad)) is None
+    assert read_profile(with_profile(encode_png(dim_frame(2)), bytes(MAX_BYTES + 1))) is None
+    jpeg = with_profile(encode_jpeg(dim_frame(2)), made_profile(size=100_000))
+    assert read_profile(jpeg.replace(b"ICC_PROFILE\0\2", b"ICC_PROFILE\0\3")) is None
 
 
 # Depth, alpha, other formats

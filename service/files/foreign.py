@@ -39,11 +39,13 @@ class Decoded:
     pixels : (H, W) gray, (H, W, 3) BGR or (H, W, 4) BGRA, uint8 or uint16
     bits : valid ones of a sample
     count : pictures in the file
+    profile : its ICC profile, None without one
     """
 
     pixels: Plane
     bits: int
     count: int
+    profile: bytes | None
 
 
 def read_foreign(data: bytes, name: str, max_pixels: int, orientation: int | None) -> Decoded:
@@ -59,7 +61,8 @@ def read_foreign(data: bytes, name: str, max_pixels: int, orientation: int | Non
                 check_size(*image.size, max_pixels)
                 pixels, bits = _pixels(data, image, name)
                 number = image.getexif().get(_ORIENTATION, 1) if orientation is None else orientation
-                return Decoded(turned(pixels, number if number in range(1, 9) else 1), bits, _count(image))
+                upright = turned(pixels, number if number in range(1, 9) else 1)
+                return Decoded(upright, bits, _count(image), image.info.get("icc_profile"))
         except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
             raise TooLargeError(f"{error}: scale it down") from error
         except UnidentifiedImageError as error:

@@ -1,4 +1,4 @@
-"""Enhancing a still image by its own mapping, turned upright by its EXIF tag, its depth and alpha kept."""
+"""Enhancing a still image by its own mapping, turned upright by its EXIF tag; depth, alpha, profile stay."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from pipeline.frame import Frame
 from pipeline.options import ColorMode, Output
 from service.codec import encode_jpeg, encode_png
+from service.codec.profile import with_profile
 from service.codec.tiff import encode_tiff
 from service.files.errors import UsageError
 from service.files.features import FeatureFile
@@ -35,7 +36,9 @@ def enhance_image(source: Path, target: Path, job: Job, features: FeatureFile | 
     outcome = Outcome(target, still.frame.geometry.width, still.frame.geometry.height, frames=1)
     with written(target, job.force) as part:
         for raw, result in enhanced([still.frame], _for(still, target, job)):
-            part.write_bytes(_encoded(still, raw, result.frame, target, job.side_by_side))
+            data = _encoded(still, raw, result.frame, target, job.side_by_side)
+            profile = still.fitting_profile
+            part.write_bytes(with_profile(data, profile) if profile else data)
             if features:
                 features.add(result)
     _note(source, still, outcome)
@@ -79,6 +82,8 @@ def _note(source: Path, still: Still, outcome: Outcome) -> None:
     if still.count > 1:
         hint = "; under a name that ends in .mp4 it becomes a video of all" if moves(source) else ""
         outcome.note(f"the first of its {still.count} pictures is enhanced{hint}")
+    if still.profile and not still.fitting_profile:
+        outcome.note("its colour profile is left out: it is not one of the RGB or gray that is stored")
     if outcome.target.suffix.lower() not in JPEG:
         return
     if still.bits > 8:

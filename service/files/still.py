@@ -15,10 +15,11 @@ from pipeline.frame import Frame, Plane
 from pipeline.options import Orientation
 from service.codec import EXIF, decode, displayed, kept
 from service.codec.opencv import cv2
+from service.codec.profile import suits
 from service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
 from service.files.errors import BadFileError, UsageError
 from service.files.foreign import FORMATS, Decoded, read_foreign
-from service.header import foreign_format, read_header
+from service.header import foreign_format, read_header, read_profile
 
 MAX_PIXELS = 1 << 28
 """Largest image that is opened: OpenCV's own limit here."""
@@ -34,11 +35,13 @@ class Still:
     frame : what is enhanced; for colour of 16 bits its value plane, the largest channel of each pixel
     colors : (H, W, 3 or 4) uint16 BGR or BGRA of 16 bits, else None
     count : pictures in the file, of which this is the first
+    profile : the ICC profile of the file, None without one
     """
 
     frame: Frame
     colors: NDArray[np.uint16] | None
     count: int
+    profile: bytes | None = None
 
     @property
     def bits(self) -> int:
@@ -50,6 +53,12 @@ class Still:
         """Whether there is an alpha channel."""
         channels = self.frame.pixel_format.channels if self.colors is None else self.colors.shape[2]
         return channels == 4
+
+    @property
+    def fitting_profile(self) -> bytes | None:
+        """The profile, where it is one of such pixels as are stored."""
+        gray = self.colors is None and self.frame.pixel_format.channels == 1
+        return self.profile if self.profile and suits(self.profile, gray) else None
 
     def shown(self, frame: Frame) -> NDArray[np.uint8]:
         """(H, W) or (H, W, 3) uint8 of this image with `frame` in the place of its own."""
@@ -105,18 +114,21 @@ def _decoded(data: bytes, orientation: int | None) -> Decoded:
     if orientation is not None:
         header = replace(header, orientation=orientation)
     pixels = decode(data, header)
-    return Decoded(pixels, 8 * pixels.itemsize, 1)
+    return Decoded(pixels, 8 * pixels.itemsize, 1, read_profile(data))
 
 
 def _still(decoded: Decoded) -> Still:
-    pixels = decoded.pixels
+    frame, colors = _frame_of(decoded.pixels, decoded.bits)
+    return Still(frame, colors, decoded.count, decoded.profile)
+
+
+def _frame_of(pixels: Plane, bits: int) -> tuple[Frame, NDArray[np.uint16] | None]:
     if pixels.ndim == 2:
-        return Still(Frame(pixels, _GRAYS.get(decoded.bits, PixelFormat.GRAY16)), None, decoded.count)
+        return Frame(pixels, _GRAYS.get(bits, PixelFormat.GRAY16)), None
     if pixels.dtype == np.uint8:
-        return Still(Frame(pixels, _COLORS[pixels.shape[2]]), None, decoded.count)
+        return Frame(pixels, _COLORS[pixels.shape[2]]), None
     blue, green, red = cv2.split(pixels)[:3]
-    value = np.asarray(cv2.max(cv2.max(blue, green), red))
-    return Still(Frame(value, PixelFormat.GRAY16), pixels, decoded.count)
+    return Frame(np.asarray(cv2.max(cv2.max(blue, green), red)), PixelFormat.GRAY16), pixels
 
 
 @contextmanager

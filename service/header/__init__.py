@@ -11,6 +11,7 @@ from service.header.exif import exif_orientation
 from service.header.image import ImageHeader, ImageKind, check_size
 from service.header.jpeg import MAX_SCANS, read_jpeg
 from service.header.png import MAX_CHUNKS, read_png
+from service.header.profile import read_profile
 
 __all__ = [
     "MAX_CHUNKS",
@@ -21,6 +22,7 @@ __all__ = [
     "exif_orientation",
     "foreign_format",
     "read_header",
+    "read_profile",
 ]
 
 

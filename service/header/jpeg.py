@@ -24,7 +24,7 @@ def read_jpeg(view: memoryview, max_pixels: int) -> ImageHeader:
     """The header of a JPEG. Raises as `read_header` does."""
     header: ImageHeader | None = None
     orientation, scans = 1, 0
-    for marker, body in _segments(view):
+    for marker, body in segments(view):
         if marker in _SOF:
             if header is not None:
                 raise BadFrameError("a JPEG with two frame headers came; it must have one")
@@ -45,7 +45,7 @@ def read_jpeg(view: memoryview, max_pixels: int) -> ImageHeader:
     return replace(header, orientation=orientation)
 
 
-def _segments(view: memoryview) -> Iterator[tuple[int, memoryview]]:
+def segments(view: memoryview) -> Iterator[tuple[int, memoryview]]:
     """Marker and body of every segment up to the end of the image; the coded data is stepped over."""
     at, pattern = 2, _MARKER
     for _ in range(MAX_SEGMENTS):

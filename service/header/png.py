@@ -24,7 +24,7 @@ def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
     """The header of a PNG. Raises as `read_header` does."""
     header: ImageHeader | None = None
     color, orientation, seen = _GRAY, 1, set()
-    for name, body in _chunks(view):
+    for name, body in chunks(view):
         if (name == b"IHDR") is (header is not None):
             raise BadFrameError("a PNG came that does not begin with one IHDR chunk; it is damaged")
         if header is None:
@@ -42,7 +42,7 @@ def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
     return replace(header, orientation=orientation, animated=b"acTL" in seen)
 
 
-def _chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:
+def chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:
     """Name and body of every chunk up to IEND; each length must fit what is left of the file."""
     at = 8
     for _ in range(MAX_CHUNKS):
