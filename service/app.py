@@ -199,7 +199,7 @@ def build(
     limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
     parts = Parts(ring, engine, every, metrics)
     watched = Cameras(loaded, lambda: read_config(settings.config), parts, redactor, limits)
-    pictures = Pictures(engine, ring, settings.max_viewers)
+    pictures = Pictures(engine, ring, settings.max_viewers, settings.lane_idle_seconds)
     peers = Peers(pictures, settings.max_viewers)
     return House(settings, metrics, ring, engine, every, pictures, peers, watched, Trials(engine))
 

@@ -77,3 +77,11 @@ class WorkerStuckError(LumaflowError, RuntimeError):
 
 class AddressError(LumaflowError, OSError):
     """An address that cannot be listened on."""
+
+
+def not_kept(source: str, idle_seconds: float) -> UnknownSourceError:
+    """The error for a source that exists, and whose last frame is let go by now."""
+    return UnknownSourceError(
+        f"the source {source!r} has no recent frame: without a new one a frame is kept for {idle_seconds:g} s"
+        " (LUMAFLOW_LANE_IDLE_SECONDS); send one first"
+    )

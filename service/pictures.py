@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from pipeline.errors import LumaflowError
 from service.doorbell import Job, Op, View
 from service.engine import Engine
-from service.errors import BusyError, UnknownSourceError
+from service.errors import BusyError, UnknownSourceError, not_kept
 from service.slots import SlotRing
 from service.sources import Source
 
@@ -28,22 +28,26 @@ class Picture:
 
 
 class Pictures:
-    """Encodes views through the worker, each frame at most once a view."""
+    """Encodes views through the worker, each frame at most once a view; all are gone with their lane."""
 
-    def __init__(self, engine: Engine, ring: SlotRing, most_viewers: int) -> None:
+    def __init__(self, engine: Engine, ring: SlotRing, most_viewers: int, idle_seconds: float) -> None:
         self._engine = engine
         self._ring = ring
         self._most_viewers = most_viewers
+        self._idle_seconds = idle_seconds
         self.viewers = 0
         self._encodings: WeakKeyDictionary[Source, dict[View, asyncio.Task[Picture]]] = WeakKeyDictionary()
 
     async def newest(self, source: Source, view: View) -> Picture:
         """The view of the last frame, or of a later one that comes meanwhile.
 
-        Raises UnknownSourceError before the first frame, and what `Engine.call` and `SlotRing.acquire` do.
+        Raises UnknownSourceError before the first frame and when the last one is not kept any more, and what
+        `Engine.call` and `SlotRing.acquire` do.
         """
-        if source.last is None:
+        if source.last is None or source.age_seconds is None:
             raise UnknownSourceError(f"the source {source.id!r} has no frame yet; send one first")
+        if source.age_seconds > self._idle_seconds:
+            raise not_kept(source.id, self._idle_seconds)
         encodings = self._encodings.setdefault(source, {})
         while True:
             task = encodings.get(view)
@@ -96,6 +100,9 @@ class Pictures:
             reply = await self._engine.call(Job(0, Op.SNAPSHOT, source.id, view=view), slot)
             jpeg = bytes(slot.buffer(reply.buffer, reply.length))
             return Picture(reply.sequence, jpeg, source.arrived(reply.sequence) or time.monotonic())
+        except UnknownSourceError:
+            self._encodings.pop(source, None)
+            raise
         finally:
             self._ring.release(slot)
 

@@ -3,7 +3,10 @@
 import asyncio
 from dataclasses import dataclass
 
+import pytest
+
 from service.doorbell import Job, Reply, View
+from service.errors import UnknownSourceError, not_kept
 from service.options import SourceOptions
 from service.pictures import Picture, Pictures
 from service.slots import Slot, SlotMemory, SlotRing
@@ -16,8 +19,11 @@ class Worker:
 
     source: Source
     encoded: int = 0
+    closed: bool = False
 
     async def call(self, job: Job, slot: Slot) -> Reply:
+        if self.closed:
+            raise not_kept(job.source, 300)
         self.encoded += 1
         assert self.source.last
         sequence = self.source.last.sequence
@@ -39,7 +45,7 @@ def test_twenty_viewers_share_one_encoding_a_frame() -> None:
         source = Source("one", SourceOptions())
         worker = Worker(source)
         memory = SlotMemory.create(4, 1 << 12)
-        pictures = Pictures(worker, SlotRing(memory), 64)  # type: ignore[arg-type]
+        pictures = Pictures(worker, SlotRing(memory), 64, 300)  # type: ignore[arg-type]
         viewers = [
             asyncio.create_task(watch(pictures, source, 0.05 if number < 5 else 0)) for number in range(20)
         ]
@@ -66,3 +72,22 @@ def test_a_picture_knows_when_its_frame_arrived() -> None:
     source.expect(13.0)
     assert (source.arrived(0), source.arrived(1), source.arrived(2)) == (12.5, 13.0, None)
     assert source.submitted == 2
+
+
+def test_all_views_are_gone_with_the_lane_even_those_that_were_looked_at() -> None:
+    async def run(idle_seconds: float, closed: bool) -> None:
+        source = Source("one", SourceOptions())
+        worker = Worker(source)
+        memory = SlotMemory.create(4, 1 << 12)
+        pictures = Pictures(worker, SlotRing(memory), 64, idle_seconds)  # type: ignore[arg-type]
+        source.announce(Reply(1, sequence=0))
+        await pictures.newest(source, View.ENHANCED)
+        worker.closed = closed
+        await asyncio.sleep(0 if closed else 2 * idle_seconds)
+        for view in (View.RAW, View.ENHANCED):
+            with pytest.raises(UnknownSourceError, match=r"kept for .+ s .LUMAFLOW_LANE_IDLE_SECONDS"):
+                await pictures.newest(source, view)
+        memory.close()
+
+    asyncio.run(run(0.05, closed=False))
+    asyncio.run(run(300, closed=True))  # too many lanes, or a new worker

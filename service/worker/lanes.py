@@ -12,7 +12,7 @@ from pipeline.backend import open_lane
 from pipeline.frame import Enhanced, Frame, Geometry
 from pipeline.lane import Lane
 from service.doorbell import Levels, size_of
-from service.errors import UnknownSourceError
+from service.errors import not_kept
 from service.options import SourceOptions
 
 Arrays = dict[str, NDArray[Any]]
@@ -124,7 +124,7 @@ class Lanes:
         """The source's lane with the results of its last frame. Raises UnknownSourceError without one."""
         lane = self._lanes.get(source)
         if lane is None or not lane.figures:
-            raise UnknownSourceError(f"the source {source!r} has no recent frame; send one first")
+            raise not_kept(source, self._idle_seconds)
         return lane
 
     def forget(self, source: str) -> None:
