@@ -64,7 +64,8 @@ def open_tracing(collector: str) -> Tracing | None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         raise OptionError(
-            "LUMAFLOW_OTLP asks for traces, which need an extra: pip install 'lumaflow[otel]'"
+            "LUMAFLOW_OTLP asks for traces, which need an extra; in the folder of lumaflow type:"
+            " .venv/bin/pip install -e '.[otel]'"
         ) from error
     provider = TracerProvider(
         resource=Resource({"service.name": "lumaflow", "service.version": version("lumaflow")}),

@@ -98,7 +98,7 @@ def test_a_plot_without_matplotlib_says_which_extra_brings_it(
 
 
 def test_a_plot_shows_every_subject(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with lumaflow[plot]")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra plot")
     figures = (
         Figure.of("first job", "spread", "s", [1e-5, 2e-5, 4e-5], Limit("a copy", 1e-5)),
         Missing("first job", "another", "it is not here"),
@@ -110,7 +110,7 @@ def test_a_plot_shows_every_subject(tmp_path: Path) -> None:
 
 
 def test_a_plot_of_nothing_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with lumaflow[plot]")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra plot")
     with pytest.raises(OptionError, match="nothing was measured"):
         draw(Report("a title", {}, (Missing("a", "b", "not here"),)), tmp_path / "plot.png")
 

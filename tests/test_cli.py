@@ -3,10 +3,12 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -187,6 +189,15 @@ def test_dev_refuses_a_command_that_it_does_not_know() -> None:
     done = subprocess.run([dev, "nope"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no command nope" in done.stderr
+
+
+def test_every_extra_that_is_named_can_be_installed_from_here() -> None:
+    root = Path(__file__).parents[1]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    sources = [path for folder in ("pipeline", "service") for path in (root / folder).rglob("*.py")]
+    text = "".join(path.read_text() for path in (root / "README.md", *(root / "docs").glob("*.md"), *sources))
+    assert {"cuda12", "plot"} <= set(re.findall(r"'\.\[(\w+)\]'", text)) <= set(extras)
+    assert "lumaflow[" not in text  # of no package index
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -485,7 +485,7 @@ def test_without_websockets_pictures_come_as_mjpeg(page: Page, address: str) -> 
     assert page.locator("#age").inner_text() == "–"
 
 
-@pytest.mark.skipif(not available(), reason="the extra is missing; type: pip install 'lumaflow[webrtc]'")
+@pytest.mark.skipif(not available(), reason="the extra is missing; type: pip install -e '.[webrtc]'")
 def test_pictures_come_by_webrtc_when_asked_to(page: Page, address: str) -> None:
     open_source(page, address)
     for transport, age in (("webrtc", "^–$"), ("socket", r"^\d+$")):

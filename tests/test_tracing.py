@@ -83,7 +83,7 @@ def test_without_a_collector_there_is_no_tracing_and_no_sdk() -> None:
 
 def test_a_collector_without_the_extra_is_a_mistake_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
-    with pytest.raises(OptionError, match=r"pip install 'lumaflow\[otel\]'"):
+    with pytest.raises(OptionError, match=r"pip install -e '\.\[otel\]'"):
         open_tracing("http://127.0.0.1:1/v1/traces")
 
 

@@ -4,7 +4,10 @@ import importlib.util
 from dataclasses import dataclass
 from functools import cache
 
-INSTALL = "install the extra that fits the driver: pip install 'lumaflow[cuda12]' or 'lumaflow[cuda13]'"
+INSTALL = (
+    "install the extra that fits the driver, in the folder of lumaflow: .venv/bin/pip install -e '.[cuda12]'"
+    " or '.[cuda13]'"
+)
 
 
 @dataclass(frozen=True, slots=True)

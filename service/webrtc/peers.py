@@ -35,7 +35,8 @@ class Peers:
         """
         if not available():
             raise MissingExtraError(
-                "WebRTC is not installed here: pip install 'lumaflow[webrtc]', or look by WebSocket"
+                "WebRTC is not installed here; in the folder of lumaflow type: .venv/bin/pip install -e"
+                " '.[webrtc]', or look by WebSocket"
             )
         if len(self._peers) >= self._most:
             raise BusyError(
