@@ -129,6 +129,7 @@ def test_features_of_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> N
         (["features", "photo.png", "-o", "n.txt"], 2, "give such a name"),
         (["enhance", ".", "out.mp4"], 2, "leave .mp4 out"),
         (["probe", "missing.mp4"], 2, "missing.mp4: nothing is there"),
+        (["probe", "."], 2, ". is a folder; name one of its files"),
         (["probe", "junk.mp4"], 2, "junk.mp4: "),
     ],
 )

@@ -1,6 +1,7 @@
 """Enhancing still images, and telling what a file is."""
 
 import io
+import os
 import struct
 from dataclasses import replace
 from fractions import Fraction
@@ -132,6 +133,9 @@ def test_a_file_is_known_by_its_first_bytes(tmp_path: Path, name: str, data: byt
 def test_missing_empty_and_foreign_files_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "a.jpg").write_bytes(b"\0\0\0\x20ftypheic" + bytes(20))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="store it in a file first"):
+        kind_of(tmp_path / "pipe")
     with pytest.raises(UsageError, match="does not exist"):
         kind_of(tmp_path / "missing")
     with pytest.raises(UsageError, match="is empty"):

@@ -33,11 +33,15 @@ class Kind(StrEnum):
 
 
 def kind_of(path: Path) -> Kind:
-    """Look at a path. Raises UsageError: it is missing, empty, or by its name an image and yet none."""
+    """Look at a path. Raises UsageError: it is missing, no file, empty, or no image despite its name."""
     if path.is_dir():
         return Kind.FOLDER
     if not path.exists():
         raise UsageError(f"{path} does not exist; see its spelling")
+    if not path.is_file():
+        raise UsageError(
+            f"{path} is a pipe or a device, which cannot be read twice; store it in a file first"
+        )
     start = _start(path, 16)
     if not start:
         raise UsageError(f"{path} is empty; give a video or an image")

@@ -51,6 +51,8 @@ def probe(url: str, seconds: float, transport: str = "tcp", verify_tls: bool = T
     policy = Policy(EVERYWHERE, (Path.cwd(), Path("/")))
     target = check_url(expand(url if "://" in url or ":" in url else f"file:{url}", os.environ), policy)
     shown = redact_urls(url)
+    if target.path is not None and target.path.is_dir():
+        raise UrlError(f"{shown} is a folder; name one of its files")
     try:
         return _read(shown, Opening(target, policy, transport, verify_tls), seconds)
     except CameraError as error:
