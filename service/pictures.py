@@ -38,15 +38,19 @@ class Pictures:
         self.viewers = 0
         self._encodings: WeakKeyDictionary[Source, dict[View, asyncio.Task[Picture]]] = WeakKeyDictionary()
 
+    def keeps(self, source: Source) -> bool:
+        """Whether the last frame can be looked at, as far as is known here."""
+        return source.age_seconds is not None and source.age_seconds <= self._idle_seconds
+
     async def newest(self, source: Source, view: View) -> Picture:
         """The view of the last frame, or of a later one that comes meanwhile.
 
         Raises UnknownSourceError before the first frame and when the last one is not kept any more, and what
         `Engine.call` and `SlotRing.acquire` do.
         """
-        if source.last is None or source.age_seconds is None:
+        if source.last is None:
             raise UnknownSourceError(f"the source {source.id!r} has no frame yet; send one first")
-        if source.age_seconds > self._idle_seconds:
+        if not self.keeps(source):
             raise not_kept(source.id, self._idle_seconds)
         encodings = self._encodings.setdefault(source, {})
         while True:

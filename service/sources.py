@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -22,7 +22,10 @@ LIVE_SECONDS = 2.0
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Source:
-    """One camera or client. `kept` ones were made by PUT and never give way to others."""
+    """One camera or client. `kept` ones were made by PUT and never give way to others.
+
+    extracted : features of the last frame, which may have been on its way when the options changed
+    """
 
     id: str
     options: SourceOptions
@@ -35,6 +38,7 @@ class Source:
     submitted: int = 0
     frames: int = 0
     last: Reply | None = None
+    extracted: list[Feature] = field(default_factory=list)
     latency: Latency = field(default_factory=Latency)
     _arrivals: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=64))
     _finished: deque[float] = field(default_factory=lambda: deque(maxlen=64))
@@ -66,8 +70,8 @@ class Source:
         self._arrivals.append((self.submitted, arrived))
         self.submitted += 1
 
-    def announce(self, reply: Reply) -> None:
-        """Take in the figures of a frame that was enhanced, and wake whoever waits for one."""
+    def announce(self, reply: Reply, features: Sequence[Feature] = ()) -> None:
+        """Take in the figures and features of a frame that was enhanced, and wake whoever waits for one."""
         self.frames += 1
         self.latency.add(reply.stage_seconds)
         if not self.live:
@@ -75,7 +79,7 @@ class Source:
         self._finished.append(time.monotonic())
         self.geometry, self.levels = reply.geometry, reply.levels
         if self.last is None or reply.sequence > self.last.sequence:
-            self.last = reply
+            self.last, self.extracted = reply, [*features]
         self._wake()
 
     def fix(self, shape: tuple[Size, Levels] | None) -> None:
@@ -201,7 +205,7 @@ class Sources:
         """Have the frame in `slot` enhanced. Raises what `Engine.call` does, and GeometryConflictError."""
         if upload.geometry:
             source.check(upload.geometry, upload.levels)
-        source.options = source.options.with_features(upload.features or [])
+        options = source.options = source.options.with_features(upload.features or [])
         job = Job(
             0,
             Op.FRAME,
@@ -210,7 +214,7 @@ class Sources:
             media=upload.media,
             geometry=upload.geometry or (source.geometry if source.fixed else None),
             levels=upload.levels,
-            options=source.options.model_dump(mode="json"),
+            options=options.model_dump(mode="json"),
             sequence=source.submitted,
             answer=upload.answer,
             features=None if upload.features is None else [str(name) for name in upload.features],
@@ -219,7 +223,7 @@ class Sources:
         answer = self._engine.submit(job, slot)
         source.expect(upload.arrived)
         reply = await answer
-        source.announce(reply)
+        source.announce(reply, options.features)
         age_seconds = time.monotonic() - upload.arrived
         self._metrics.enhanced(source.id, reply, age_seconds, upload.corrupt)
         if self._tracing:

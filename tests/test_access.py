@@ -153,6 +153,12 @@ def test_a_low_scope_is_told_which_one_is_needed(guarded: RunningService) -> Non
     assert answer.json()["detail"] == "a token for ingest came; this needs one for admin or read"
 
 
+def test_who_asks_is_told_what_the_token_may(guarded: RunningService, client: httpx.Client) -> None:
+    for token, scopes in ((READ, ["read"]), (ADMIN, ["admin", "ingest", "read"])):
+        assert knock(guarded, "GET", "/v1/about", TOKENS[token]).json()["scopes"] == scopes
+    assert client.get("/v1/about").json()["scopes"] == ["admin", "ingest", "read"]  # there are no tokens
+
+
 @pytest.mark.parametrize("header", ["{}", "Basic {}", "Bearer", "Bearer {}x", "bearer é"])
 def test_what_is_no_bearer_token_opens_nothing(guarded: RunningService, header: str) -> None:
     value = header.format(TOKENS[ADMIN]).encode("latin-1")
@@ -279,7 +285,7 @@ def test_a_token_that_could_be_guessed_is_refused_and_not_printed(token: str) ->
         text=True,
     )
     assert answer.returncode == 2
-    assert "admin_token: Value error, a token has 16 to 512" in answer.stderr
+    assert "LUMAFLOW_ADMIN_TOKEN: a token has 16 to 512" in answer.stderr
     assert token not in answer.stdout + answer.stderr
 
 

@@ -67,6 +67,10 @@ UNTIL_PLAIN = """(button) => new Promise((done) => {
 NO_WEBSOCKET = (
     "WebSocket = class { constructor() { setTimeout(() => this.onclose({ code: 1006 })); } close() {} }"
 )
+AGED = (
+    "async (seconds) => { const { showAge } = await import('./figures.js');"
+    " for (const _ of 'readings!') showAge(seconds); }"
+)
 TOKENS = {name: f"{name}+token/with=signs&more%41" for name in ("ingest", "read", "admin")}
 
 
@@ -241,6 +245,55 @@ def test_a_feature_is_laid_over_the_enhanced_half_alone(
     until(lambda: shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]["features"] == [])
 
 
+def test_a_feature_of_a_source_that_stopped_is_told_to_begin_with_the_next_frame(
+    page: Page, address: str, shown: RunningService
+) -> None:
+    with filmed(address, "still"):
+        open_source(page, address, "still")
+    expect(page.locator("#source-words")).to_contain_text("Idle")
+    for feature, name in (("hog", "HOG"), ("heatmap", "heat map")):
+        page.locator(f'#overlays input[value="{feature}"]').check(force=True)
+        told = f"No {name} of this frame: it begins with the next one."
+        expect(page.locator("#legend")).to_have_text(told)
+    with filmed(address, "still"):
+        expect(page.locator("#legend")).to_contain_text("Contrast of each tile")
+    shown.client.delete("/v1/sources/still")
+
+
+def test_a_picture_that_is_not_kept_any_more_is_told(
+    page: Page, open_service: Callable[..., RunningService]
+) -> None:
+    service = open_service(lane_idle_seconds=0.5)
+    service.wait_ready()
+    address = str(service.client.base_url).rstrip("/")
+    service.client.put("/v1/sources/old", json={"options": {"features": ["hog"]}})
+    with filmed(address, "old"):
+        until(lambda: service.client.get("/v1/sources/old").json()["extracted"] == ["hog"])
+    until(lambda: not service.client.get("/v1/sources/old").json()["picture"])
+    for place in ("#wall", "#source=old"):
+        page.goto(f"{address}/{place}")
+        expect(page.locator("main h2:visible").first).to_be_visible()
+    expect(page.locator("#stage")).to_have_attribute(
+        "data-words", re.compile("Its picture is not kept so long")
+    )
+    page.locator('#overlays input[value="hog"]').check(force=True)
+    expect(page.locator("#legend")).to_contain_text("No HOG of this frame")
+
+
+def test_an_age_is_told_in_the_largest_unit_that_fits(page: Page, address: str) -> None:
+    page.goto(f"{address}/#wall")
+    for seconds, text in ((0.0071, "7 ms"), (532.21, "9 min")):
+        page.evaluate(AGED, seconds)
+        assert " ".join(page.locator(f"#{part}").text_content() or "" for part in ("age", "age-unit")) == text
+
+
+def test_a_source_that_is_not_there_is_told(page: Page, address: str) -> None:
+    page.goto(f"{address}/#source=nosuch")
+    expect(page.locator("#wall-note")).to_have_text("There is no source nosuch. These there are:")
+    page.get_by_role("link", name="Wall").click()
+    expect(page.locator("#wall-note")).to_be_empty()
+
+
 def test_stage_times_and_the_histogram_are_shown(page: Page, address: str) -> None:
     open_source(page, address)
     row = page.locator('#stage-rows [data-stage="histogram"]')
@@ -258,7 +311,7 @@ def test_the_wall_shows_every_source_and_leads_to_it(page: Page, address: str, s
     expect(tile).to_contain_text("Live")
     expect(tile).to_contain_text(re.compile(r"320 × 180 · [\d.]+ fps · \d+ m?s old"))
     until(lambda: mean(page, 0, 1, f'.tile[href="#source={SOURCE}"] canvas') > 20)
-    expect(page.locator(".tile", has_text="empty-one")).to_contain_text("No frame yet")
+    expect(page.locator(".tile", has_text="empty-one")).to_have_text("empty-oneNo frame yet")
     tile.click()
     expect(page.locator("#source-name")).to_have_text(SOURCE)
     shown.client.delete("/v1/sources/empty-one")
@@ -291,7 +344,12 @@ def test_a_camera_that_is_killed_and_restored_is_shown_so(
         expect(page.locator("#source-words")).to_have_text("Live")
         server.process.kill()
         expect(page.locator("#source-words")).to_have_text(re.compile(r"Down since \d\d:\d\d:\d\d"))
-        expect(page.locator("#source-trouble")).to_contain_text("It is tried again by itself.")
+        expect(page.locator("#source-trouble")).to_have_text(
+            re.compile(r"^The camera is down since [\d:]+: [a-z ]+\. It is tried again by itself\.$")
+        )
+        page.goto(f"{address}/#wall")
+        expect(page.locator(".tile .facts")).to_have_text("320 × 240 · its address refuses the connection")
+        page.go_back()
     with rtsp_server(mounts, server.port):
         expect(page.locator("#source-words")).to_have_text("Live")
         moves(page)
@@ -454,14 +512,24 @@ def test_a_wrong_token_is_told_and_the_right_one_opens(page: Page, guarded: str,
     moves(page)
 
 
-def test_who_may_only_look_is_told_so_when_an_option_is_turned(
+def test_who_may_only_look_is_told_so_and_offered_no_change(
     page: Page, guarded: str, quiet: list[str]
 ) -> None:
-    quiet += ["401", "403"]
+    quiet.append("401")
     page.goto(f"{guarded}/#source={SOURCE}")
+    expect(page.locator("#token-form")).to_contain_text("LUMAFLOW_READ_TOKEN is for looking")
     give_token(page, TOKENS["read"])
-    page.locator('#controls input[value="identity"]').check(force=True)
-    expect(page.locator("#controls-note")).to_contain_text("Not changed: a token for read came")
+    expect(page.locator("#controls-note")).to_contain_text("Your token may look, not change.")
+    for name in ("Add a camera", "Remove", "Reset all"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    expect(page.locator('#controls input[value="identity"]')).to_be_disabled()
+    page.locator('#overlays input[value="hog"]').check(force=True)
+    expect(page.locator("#legend")).to_contain_text("This source makes no HOG. Your token may look")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.get_by_role("link", name="Try an image").click()
+    expect(page.locator("#trial-limit")).to_contain_text("not send images")
+    expect(page.locator("#file")).to_be_disabled()
     page.get_by_role("link", name="Metrics").click()
     expect(page.locator("body")).to_contain_text("lumaflow_build_info")
     page.go_back()

@@ -3,9 +3,10 @@
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
+from service.api.access import Scope
 from service.api.house import Home
 from service.options import SourceOptions
 from service.webrtc.peers import available
@@ -22,19 +23,21 @@ class About(BaseModel):
     device: str
     max_bytes: int = Field(description="largest body of a frame or an image")
     max_pixels: int
+    scopes: list[Scope] = Field(description="what whoever asks this may do: send frames, look, do everything")
     webrtc: bool = Field(description="whether pictures can be had by WebRTC (WHEP)")
     options: SourceOptions
     options_schema: dict[str, Any]
 
 
 @router.get("/about")
-async def about(home: Home) -> About:
+async def about(home: Home, request: Request) -> About:
     """The service."""
     return About(
         version=version("lumaflow"),
         device=home.engine.device,
         max_bytes=home.settings.slot_bytes,
         max_pixels=home.settings.max_pixels,
+        scopes=sorted(request.state.scopes),
         webrtc=available(),
         options=SourceOptions(),
         options_schema=SCHEMA,

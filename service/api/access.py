@@ -78,9 +78,12 @@ class Access:
         self._names.check_host(connection.headers)
         if method not in READING:
             self._names.check_origin(connection.headers)
+        scopes = set(Scope)
         if self._tokens:
             given = token_in(connection)
-            check(given, self._scopes(given), wanted)
+            scopes = self._scopes(given)
+            check(given, scopes, wanted)
+        connection.state.scopes = set(Scope) if Scope.ADMIN in scopes else scopes
 
     def _scopes(self, given: str) -> set[Scope]:
         """What a token is for, found in a time that tells nothing about the right ones."""

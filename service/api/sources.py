@@ -67,4 +67,4 @@ def state_of(home: House, source: Source) -> SourceState:
     """How a source stands now, with its camera if it has one."""
     supervisor = home.cameras.find(source.id)
     camera = CameraState.of(home.cameras.url(source.id), supervisor.standing) if supervisor else None
-    return SourceState.of(source, home.engine.device, camera)
+    return SourceState.of(source, home.engine.device, home.pictures.keeps(source), camera)

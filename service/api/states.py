@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pipeline.stage import Stage
 from service.api.shape import Shape
 from service.ingest.standing import Standing
-from service.options import SourceOptions
+from service.options import Feature, SourceOptions
 from service.sources import Source
 
 
@@ -75,7 +75,10 @@ class StageLatency(BaseModel):
 
 
 class SourceState(BaseModel):
-    """A source: its options, and the figures of its last frame (null before the first)."""
+    """A source: its options, and the figures of its last frame (null before the first).
+
+    `picture` says whether that can still be looked at, `extracted` which features it has.
+    """
 
     id: str
     state: Literal["live", "idle"]
@@ -87,6 +90,8 @@ class SourceState(BaseModel):
     frames_per_second: float
     sequence: int | None
     age_seconds: float | None
+    picture: bool
+    extracted: list[Feature]
     lut: str | None
     lut_age: int | None
     queue_depth: int
@@ -96,7 +101,7 @@ class SourceState(BaseModel):
     camera: CameraState | None
 
     @classmethod
-    def of(cls, source: Source, device: str, camera: CameraState | None = None) -> Self:
+    def of(cls, source: Source, device: str, picture: bool, camera: CameraState | None) -> Self:
         """How a source stands now."""
         last = source.last
         return cls(
@@ -110,6 +115,8 @@ class SourceState(BaseModel):
             frames_per_second=round(source.frames_per_second, 2),
             sequence=last.sequence if last else None,
             age_seconds=source.age_seconds,
+            picture=picture,
+            extracted=source.extracted,
             lut=last.lut if last else None,
             lut_age=last.lut_age if last else None,
             queue_depth=source.waiting,

@@ -43,16 +43,18 @@ const cameras = new Cameras({ onChange: () => sourcesPulse.start() });
 let known = []; // all sources, as last heard
 let chosen = null; // the one that is shown
 let counted = -1; // the frame that was counted last
-let [controls, trial] = [null, null]; // built when the service has said what it can do
+let about = null; // what the service said of itself, and of what our token may do
+let [controls, trial] = [null, null]; // built from that
 
 async function start() {
+  about = null; // another token may do other things
   await sourcesPulse.start();
   live.renew();
 }
 
 async function askSources() {
   try {
-    if (!controls) build(await get("v1/about"));
+    if (!about) build(await get("v1/about"));
     known = (await get("v1/sources")).sources;
     const states = new Set(known.map((source) => source.state));
     health.hear(states.has("live") ? "live" : states.size ? "idle" : "none");
@@ -63,15 +65,18 @@ async function askSources() {
   }
 }
 
-function build(about) {
+function build(answer) {
+  about = answer;
   const change = (options) => send("PATCH", sourcePath(chosen.id), { options });
-  controls = new Controls({ form: byId("controls"), note: byId("controls-note"), about, send: change });
-  trial = new Trial(about);
+  controls ??= new Controls({ form: byId("controls"), note: byId("controls-note"), about, send: change });
+  trial ??= new Trial(about);
   byId("transports").hidden = !about.webrtc;
+  for (const part of [controls, cameras, overlay]) part.allow(about.scopes.includes("admin"));
+  trial.allow(about.scopes.includes("ingest"));
 }
 
 async function askHistogram() {
-  if (!chosen || health.away || chosen.sequence === null || chosen.sequence === counted) return;
+  if (!chosen || health.away || !chosen.picture || chosen.sequence === counted) return;
   const { id, sequence } = chosen;
   counted = sequence;
   try {
@@ -96,17 +101,19 @@ function place() {
   if (!known.length) return { page: "empty" };
   const named = known.find((source) => name === "source" && source.id === id);
   const only = name === "" && known.length === 1 ? known[0] : null;
-  return named || only ? { page: "source", source: named ?? only } : { page: "wall" };
+  if (named || only) return { page: "source", source: named ?? only };
+  return { page: "wall", missing: name === "source" ? id : undefined };
 }
 
 function show() {
-  const { page, source = null, id } = place();
+  const { page, source = null, id, missing } = place();
   for (const name of PAGES) byId(`${name}-page`).hidden = name !== page;
   byId("to-wall").setAttribute("aria-current", String(page === "wall"));
   byId("to-try").setAttribute("aria-current", String(page === "try"));
   document.title = source ? `${source.id} · lumaflow` : "lumaflow";
   wall.show(page === "wall" ? known : null);
   say(byId("wall-count"), `${known.length}`);
+  say(byId("wall-note"), missing === undefined ? "" : `There is no source ${missing}. These there are:`);
   choose(source);
   if (page === "try" && id) trial.open(id);
 }
@@ -135,7 +142,8 @@ function showChosen(source) {
   say(byId("source-trouble"), trouble);
   byId("source-trouble").hidden = !trouble;
   byId("source-facts").textContent = [size(source.geometry), source.geometry?.format].filter(Boolean).join(" · ");
-  Object.assign(byId("stage").dataset, { state, words });
+  const blank = source.picture || !source.frames ? words : `${words}. Its picture is not kept so long.`;
+  Object.assign(byId("stage").dataset, { state, words: blank });
   if (source.geometry) compare.shape(turned(source));
   compare.mark(source.options.region);
   sources.show(known, source.id);

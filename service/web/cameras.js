@@ -1,7 +1,9 @@
 // Adding a camera, pausing it, starting it anew, and removing a source.
 
 import { send, sourcePath } from "./client.js";
+import { LOOKS_ONLY } from "./words.js";
 
+const CHANGES = ["add", "pause", "restart", "remove"];
 const byId = (id) => document.getElementById(id);
 
 export class Cameras {
@@ -28,6 +30,11 @@ export class Cameras {
     byId("pause").textContent = camera?.state === "paused" ? "Resume" : "Pause";
     byId("camera-url").textContent = camera?.url ?? "";
     byId("remove-name").textContent = source.id;
+  }
+
+  /** Whether the reader may change anything. */
+  allow(may) {
+    for (const id of CHANGES) Object.assign(byId(id), { disabled: !may, title: may ? "" : LOOKS_ONLY });
   }
 
   #open() {

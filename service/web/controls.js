@@ -1,6 +1,7 @@
 // The options a person may turn. A change goes out at once, one at a time; what is on its way is not overwritten.
 
 import { fields } from "./options.js";
+import { LOOKS_ONLY } from "./words.js";
 
 const FRONT = ["mode", "clip_limit", "tiles", "color"];
 
@@ -13,6 +14,7 @@ export class Controls {
   #subject = null;
   #sending = false;
   #touched = new Set();
+  #may = true;
 
   /**
    * Builds the options of `about` into `form`: the first ones, and unless `few` the others to unfold.
@@ -39,7 +41,7 @@ export class Controls {
 
   /** Shows the options of `subject`, unless a change of the reader's is on its way. */
   show(subject, options, geometry) {
-    if (subject !== this.#subject) this.#note.textContent = "";
+    if (subject !== this.#subject) this.#say("");
     this.#subject = subject;
     if (this.#sending || this.#touched.size) return;
     for (const [name, { write }] of this.#fields) if (!same(this.#fields.get(name).read(), options[name])) write(options[name], geometry);
@@ -47,11 +49,25 @@ export class Controls {
     this.#dress();
   }
 
+  /** Whether the reader may turn them. */
+  allow(may) {
+    this.#may = may;
+    this.#say("");
+    this.#dress();
+  }
+
   #dress() {
     const options = this.options;
     for (const { element, when } of this.#fields.values()) {
-      for (const input of element.querySelectorAll("input, select")) input.disabled = !when(options);
+      for (const input of element.querySelectorAll("input, select")) input.disabled = !this.#may || !when(options);
     }
+    this.#form.querySelector("[type=reset]").disabled = !this.#may;
+  }
+
+  /** Writes what went wrong, or else why nothing can be turned. */
+  #say(words) {
+    this.#note.className = this.#may ? "wrong" : "muted";
+    this.#note.textContent = this.#may ? words : LOOKS_ONLY;
   }
 
   #reset(event) {
@@ -78,10 +94,10 @@ export class Controls {
       this.#touched.clear();
       try {
         await this.#send(changes);
-        this.#note.textContent = "";
+        this.#say("");
       } catch (problem) {
         if (problem.status === undefined) throw problem;
-        this.#note.textContent = `Not changed: ${problem.message}`;
+        this.#say(`Not changed: ${problem.message}`);
       }
     }
     this.#sending = false;

@@ -1,6 +1,7 @@
 // The row of figures under the pictures, and how every number on the page is written.
 
 import { Steady } from "./steady.js";
+import { span } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 const whole = new Intl.NumberFormat("en");
@@ -12,9 +13,9 @@ export function milliseconds(seconds) {
   return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-/** "1280 × 720", or words for a source without a frame. */
+/** "1280 × 720"; "" for a source without a frame. */
 export function size(geometry) {
-  return geometry ? `${geometry.width} × ${geometry.height}` : "no frame yet";
+  return geometry ? `${geometry.width} × ${geometry.height}` : "";
 }
 
 /** Bytes in units of 2^20. */
@@ -41,7 +42,9 @@ export function showFigures(source) {
 
 /** Writes how old the picture on the page is; null when that is not known. */
 export function showAge(seconds) {
-  byId("age").textContent = seconds === null ? "–" : Math.round(steady.read("age", seconds * 1000));
+  const [value, unit] = seconds === null ? ["–", "ms"] : span(steady.read("age", seconds)).split(" ");
+  byId("age").textContent = value;
+  byId("age-unit").textContent = unit;
 }
 
 function lutAge({ lut, lut_age: frames }) {

@@ -14,7 +14,7 @@ const KNOWN = {
     },
   },
   clip_limit: { label: "Clip limit", most: 10, step: 0.1, help: "Lower is gentler; 0 clips nothing.", when: ({ mode }) => mode === "clahe" || mode === "clipped" },
-  tiles: { label: "Tiles", choices: tiles("2x2", "4x4", "8x8", "16x16", "32x32"), when: ({ mode, features }) => mode === "clahe" || features?.includes("heatmap") },
+  tiles: { label: "Tiles", help: "Of CLAHE, and of the heat map.", choices: tiles("2x2", "4x4", "8x8", "16x16", "32x32"), when: ({ mode, features }) => mode === "clahe" || features?.includes("heatmap") },
   color: { label: "Colour acts on", choices: { value: "brightest channel", luma: "luma" } },
   chroma_gain: { label: "Chroma of YUV frames", most: 4, step: 0.1 },
   output: { label: "Depth of deep frames", choices: { same: "as it came", display: "8 bits, for a screen" } },
@@ -76,14 +76,14 @@ function segments(name, { enum: values }, { label, choices, words }) {
   return { element: element("div", { className: "segments" }, group, hint), read, write };
 }
 
-function select(name, { enum: values }, { label, choices = {} }) {
+function select(name, { enum: values }, { label, choices = {}, help }) {
   const box = element("select", { id: `${name}-${(serial += 1)}`, name });
   for (const value of ordered(values ?? [], choices)) box.add(new Option(choices[value] ?? spoken(value), value));
   const write = (value) => {
     box.value = value;
     if (box.value !== value) box.add(new Option(value.replace("x", " × "), value, true, true));
   };
-  return { element: row(label, box), read: () => box.value, write };
+  return { element: explained(row(label, box), box, help), read: () => box.value, write };
 }
 
 function slider(name, { minimum = 0, maximum }, { label, most = maximum ?? 100, step = 0.1, help }) {
@@ -96,12 +96,9 @@ function slider(name, { minimum = 0, maximum }, { label, most = maximum ?? 100, 
     input.value = value;
     dress();
   };
-  const words = element("small", { id: `${input.id}-words`, className: "muted", textContent: help ?? "" });
-  if (help) input.setAttribute("aria-describedby", words.id);
   const body = row(label, input);
   body.insertBefore(shown, input);
-  if (help) body.append(words);
-  return { element: body, read: () => Number(input.value), write };
+  return { element: explained(body, input, help), read: () => Number(input.value), write };
 }
 
 function toggle(name, _schema, { label }) {
@@ -158,6 +155,15 @@ function ordered(values, choices) {
 
 function row(label, input) {
   return element("div", { className: "field" }, element("label", { htmlFor: input.id, textContent: label }), input);
+}
+
+/** A row with words of help under it, if there are any. */
+function explained(body, input, help) {
+  if (!help) return body;
+  const words = element("small", { id: `${input.id}-words`, className: "muted", textContent: help });
+  input.setAttribute("aria-describedby", words.id);
+  body.append(words);
+  return body;
 }
 
 function element(tag, properties, ...children) {

@@ -18,7 +18,7 @@ export class Sources {
     const ids = new Set(sources.map((source) => source.id));
     for (const [id, row] of this.#rows) if (!ids.has(id)) this.#forget(id, row);
     for (const source of sources) fill(this.#row(source.id), source, source.id === chosen);
-    if (chosen !== this.#chosen) this.#list.scrollLeft = this.#row(chosen).offsetLeft - this.#list.offsetLeft;
+    if (chosen !== this.#chosen) this.#list.scrollLeft = this.#row(chosen).offsetLeft - this.#list.firstElementChild.offsetLeft;
     this.#chosen = chosen;
   }
 

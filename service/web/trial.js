@@ -5,13 +5,14 @@ import { Compare, pair } from "./compare.js";
 import { Controls } from "./controls.js";
 import { mebibytes, milliseconds } from "./figures.js";
 import { copyable } from "./welcome.js";
-import { span } from "./words.js";
+import { SENDS_NOT, span } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 const KINDS = ["image/jpeg", "image/png"];
 
 export class Trial {
   #about;
+  #may = true;
   #compare = new Compare(byId("trial-stage"));
   #controls;
   #file = null;
@@ -25,9 +26,16 @@ export class Trial {
     this.#controls = new Controls({ form: byId("trial-controls"), note: byId("trial-note"), about, few: true, send: () => this.#enhance() });
     this.#controls.show("trial", options);
     byId("file").addEventListener("change", ({ target }) => target.files[0] && this.take(target.files[0]));
-    byId("trial-limit").textContent = `JPEG or PNG, up to ${mebibytes(about.max_bytes)} and ${Math.round(about.max_pixels / 1e6)} megapixels.`;
     copyable({ text: byId("trial-link"), button: byId("trial-copy"), said: byId("copied") });
     this.#catchDrops();
+  }
+
+  /** Whether the reader may send images. */
+  allow(may) {
+    const { max_bytes: bytes, max_pixels: pixels } = this.#about;
+    this.#may = may;
+    byId("file").disabled = !may;
+    byId("trial-limit").textContent = may ? `JPEG or PNG, up to ${mebibytes(bytes)} and ${Math.round(pixels / 1e6)} megapixels.` : SENDS_NOT;
   }
 
   /** Enhances a file, unless it can be told that the service would refuse it. */
@@ -64,6 +72,7 @@ export class Trial {
 
   #refusal({ name, size, type }) {
     const { max_bytes: most } = this.#about;
+    if (!this.#may) return SENDS_NOT;
     if (!KINDS.includes(type)) return `${name} is ${type || "of an unknown type"}. Choose a JPEG or a PNG.`;
     if (size > most) return `${name} has ${mebibytes(size)}. At most ${mebibytes(most)} are taken: choose a smaller one. Nothing was sent.`;
     return "";

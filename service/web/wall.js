@@ -3,7 +3,7 @@
 import { getPicture, sourcePath } from "./client.js";
 import { rate, size } from "./figures.js";
 import { Pulse } from "./pulse.js";
-import { span, standing } from "./words.js";
+import { reason, span, standing } from "./words.js";
 
 const LOOK_MS = 250;
 const PICTURE_MS = 1500; // a wall is for glancing: one small picture of a source so often
@@ -53,14 +53,15 @@ export class Wall {
     tile.source = source;
     tile.item.dataset.state = state;
     tile.words.textContent = words;
-    tile.facts.textContent = [size(source.geometry), ...pace].join(" · ");
+    const why = state === "down" ? [reason(source)] : pace;
+    tile.facts.textContent = [size(source.geometry), ...why].filter(Boolean).join(" · ");
   }
 
   /** Asks for the pictures that are due, of the sources that can be seen. */
   async #look() {
     const now = performance.now();
     const due = [...this.#tiles.values()].filter(
-      ({ item, source, shown, asked }) => item.dataset.seen && source.sequence !== null && source.sequence !== shown && now - asked > PICTURE_MS,
+      ({ item, source, shown, asked }) => item.dataset.seen && source.picture && source.sequence !== shown && now - asked > PICTURE_MS,
     );
     await Promise.all(due.map((tile) => this.#picture(tile, now)));
   }

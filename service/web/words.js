@@ -12,6 +12,9 @@ const CAUSES = {
   eof: "it ended the connection",
   corrupt: "what it sends is damaged",
 };
+export const LOOKS_ONLY = "Your token may look, not change. Close this tab to give another.";
+export const SENDS_NOT = "Your token may look, not send images. Close this tab to give another.";
+const NO_CONNECTION = "no connection"; // begins a cause's own words where they say no more than ours
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
@@ -26,6 +29,11 @@ export function span(seconds) {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   return `${Math.round(seconds / 3600)} h`;
+}
+
+/** Why a camera gives no picture, in a few words; "" for none that is known. */
+export function reason({ camera }) {
+  return CAUSES[camera?.cause] ?? "";
 }
 
 /** `state` for the eye (live, idle, warn, down, paused), `words` for a label, `trouble` for a sentence or "". */
@@ -54,6 +62,7 @@ function down(camera) {
 }
 
 function sentence(start, { cause, why }) {
-  const reason = CAUSES[cause] ?? "";
-  return `${start}${reason && `: ${reason}`}${why && ` (${why})`}. It is tried again by itself.`;
+  const known = CAUSES[cause] ?? "";
+  const more = known && why.startsWith(NO_CONNECTION) ? "" : why;
+  return `${start}${known && `: ${known}`}${more && ` (${more})`}. It is tried again by itself.`;
 }
