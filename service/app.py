@@ -40,7 +40,7 @@ from service.engine import Engine
 from service.ingest.address import Policy
 from service.ingest.cameras import Cameras
 from service.ingest.config import NO_CAMERAS
-from service.ingest.errors import ConfigError
+from service.ingest.errors import ConfigError, NoConfigError
 from service.ingest.feeder import Feeder
 from service.ingest.loading import Loaded, load
 from service.ingest.redact import Redactor, spellings
@@ -49,7 +49,7 @@ from service.log import configure
 from service.metrics import Metrics
 from service.options import Feature, SourceOptions
 from service.pictures import Pictures
-from service.server import Server, check_reach, listen
+from service.server import Server, address_of, check_reach, listen
 from service.settings import Settings
 from service.slots import SlotMemory, SlotRing
 from service.sources import Sources
@@ -71,6 +71,7 @@ STATUS: dict[type[LumaflowError], int] = {
     errors.NotAcceptableError: 406,
     errors.SlowBodyError: 408,
     errors.GeometryConflictError: 409,
+    NoConfigError: 409,
     errors.TooLargeError: 413,
     errors.UnsupportedMediaError: 415,
     pipeline.errors.OptionError: 422,
@@ -83,6 +84,8 @@ STATUS: dict[type[LumaflowError], int] = {
 """The HTTP status of every error; any other is ours, 500."""
 
 ROUTES = (frames, frame_socket, sources, cameras, views, live, whep, trials, about, health, docs, page)
+
+SEE_DOCS = "see /docs for what there is"
 
 log = structlog.get_logger()
 
@@ -106,12 +109,18 @@ def serve(settings: Settings, headless: bool = False) -> None:
     with listen(settings.host, settings.port) as listener:
         app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless)
         server = Server(app, settings)
-        host, port = listener.getsockname()[:2]
-        print(f"lumaflow is at http://{f'[{host}]' if ':' in host else host}:{port}/", flush=True)
+        print(f"lumaflow is at {address_of(listener)}", flush=True)
         server.run(sockets=[listener])
     failure = app.state.house.engine.failure
     if failure:
         raise failure
+
+
+def read_again(file: Path | None) -> Loaded:
+    """The configuration in a file that may have changed. Raises ConfigError, NoConfigError without a file."""
+    if file is None:
+        raise NoConfigError("there is no configuration to read again; start the service with --config FILE")
+    return read_config(file)
 
 
 def read_config(file: Path | None) -> Loaded:
@@ -151,7 +160,7 @@ def create_app(
     app = FastAPI(
         title="lumaflow", version=version("lumaflow"), lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    problems.install(app, STATUS)
+    problems.install(app, STATUS, "there are /livez, /readyz and /metrics" if headless else SEE_DOCS)
     openapi.install(app)
     app.add_middleware(JsonLimit)
     app.add_middleware(Access, settings=settings)
@@ -198,7 +207,7 @@ def build(
     every = Sources(engine, metrics, settings.max_sources, settings.queue_depth, tracing)
     limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
     parts = Parts(ring, engine, every, metrics)
-    watched = Cameras(loaded, lambda: read_config(settings.config), parts, redactor, limits)
+    watched = Cameras(loaded, lambda: read_again(settings.config), parts, redactor, limits)
     pictures = Pictures(engine, ring, settings.max_viewers, settings.lane_idle_seconds)
     peers = Peers(pictures, settings.max_viewers)
     return House(settings, metrics, ring, engine, every, pictures, peers, watched, Trials(engine))

@@ -191,8 +191,7 @@ class Engine:
         while True:
             reason = await self._live()
             if self.failure:
-                log.error("no worker can be started", why=str(self.failure))
-                self._on_failure()
+                self._on_failure()  # who started us says why
                 return
             deaths.append(time.monotonic())
             pause = pause_after(deaths)

@@ -13,6 +13,8 @@ from service.connection import Connection
 from service.errors import AddressError
 from service.settings import Settings
 
+HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses that stand for all of this machine's, and one of those that a browser can be pointed at."""
 GRACE_SECONDS = 5
 BODY_GRACE_SECONDS = 2.0
 """Routes have the deadline itself, and answer; so much later the connection is closed."""
@@ -37,6 +39,13 @@ def listen(host: str, port: int) -> socket.socket:
         raise AddressError(
             f"{host}:{port} cannot be listened on ({error.strerror}); give another --host or --port"
         ) from error
+
+
+def address_of(listener: socket.socket) -> str:
+    """Where a browser on this machine finds what listens."""
+    host, port = listener.getsockname()[:2]
+    here = HERE.get(host, host)
+    return f"http://{f'[{here}]' if ':' in here else here}:{port}/"
 
 
 class Server(uvicorn.Server):

@@ -19,7 +19,7 @@ from service.api.origin import Names
 from service.app import ROUTES, create_app
 from service.cli import run
 from service.errors import AddressError, OtherSiteError
-from service.server import check_reach
+from service.server import address_of, check_reach, listen
 from service.settings import Settings
 
 TOKENS = {scope: f"{scope}-{'0123456789abcdef'}" for scope in Scope}
@@ -269,6 +269,12 @@ def test_the_command_says_what_to_set_and_ends(
 ) -> None:
     assert run([*command, "--host", "0.0.0.0"]) == 2
     assert "set LUMAFLOW_ADMIN_TOKEN" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]")])
+def test_the_address_that_is_told_can_be_opened(host: str, here: str) -> None:
+    with listen(host, 0) as listener:
+        assert address_of(listener) == f"http://{here}:{listener.getsockname()[1]}/"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])

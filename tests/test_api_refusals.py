@@ -113,6 +113,10 @@ def test_a_raw_frame_of_the_wrong_length_is_refused_in_chunks_too(client: httpx.
         check_problem(answer, 400, f"raw body of {length} bytes")
 
 
+def test_without_a_configuration_there_is_none_to_read_again(client: httpx.Client) -> None:
+    check_problem(client.post("/v1/config/reload"), 409, "start the service with --config FILE")
+
+
 def test_garbage_makes_no_source(client: httpx.Client) -> None:
     client.post("/v1/sources/phantom/frames", content=b"garbage", headers={"Content-Type": "image/jpeg"})
     assert client.get("/v1/sources/phantom").status_code == 404

@@ -390,7 +390,11 @@ def test_headless_has_health_and_metrics_alone_and_ends_its_files(folder: Path, 
         running = RunningService(process, client)
         running.wait_ready()
         wait_until(lambda: metric(running, 'frames_total{outcome="ok",source="gate"}') >= 10)
-        assert client.get("/v1/sources").status_code == 404
+        answer = client.get("/v1/sources")
+        assert (answer.status_code, answer.json()["detail"].partition("; ")[2]) == (
+            404,
+            "there are /livez, /readyz and /metrics",
+        )
         children = [running.worker, *running.children("service.ingest")]
     finish(process)
     assert process.returncode == 0

@@ -1,13 +1,17 @@
 """`lumaflow probe`: what is this stream."""
 
 import json
+import time
 from pathlib import Path
 
+import httpx
 import pytest
+from browser import Film, scene
 from cameras import rtsp_server
 from films import make_film
 
 from service import cli
+from service.codec import encode_jpeg
 
 
 def probed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
@@ -22,6 +26,22 @@ def test_a_film_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     expected |= {"frames": 24, "corrupt": 0, "frames_per_second": 12.5, "key_frame_seconds": 0.48}
     expected |= {"sound": "aac", "interlaced": False, "decodes": True}
     assert {name: found[name] for name in expected} == expected
+
+
+def test_a_stream_without_times_is_measured_and_not_guessed_at(
+    client: httpx.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    film = Film(str(client.base_url), "slow", [encode_jpeg(scene(n)) for n in range(8)], frames_per_second=8)
+    try:
+        while client.get("/v1/sources/slow").status_code != 200:
+            time.sleep(0.02)
+        found = probed(capsys, f"{client.base_url}v1/sources/slow/live.mjpg", "--seconds", "3")
+    finally:
+        film.stop()
+    assert (found["codec"], found["width"]) == ("mjpeg", 320)
+    assert found["frames_per_second"] == pytest.approx(8, abs=3)  # FFmpeg says 25
+    bare = probed(capsys, str(make_film(tmp_path / "a.h264", 5, container="h264")))
+    assert (bare["frames"], bare["frames_per_second"], bare["key_frame_seconds"]) == (5, None, None)
 
 
 def test_a_person_gets_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

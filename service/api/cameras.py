@@ -31,7 +31,7 @@ async def restart(home: Home, source: SourceId) -> SourceState:
     return state_of(home, home.sources.get(source))
 
 
-@router.post("/config/reload", status_code=204, responses=problems(422))
+@router.post("/config/reload", status_code=204, responses=problems(409, 422))
 async def reload(home: Home) -> None:
     """Read the configuration file again; only what changed in it restarts, and a bad file changes nothing."""
     await home.cameras.reload()

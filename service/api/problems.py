@@ -72,9 +72,9 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def install(app: FastAPI, table: Mapping[type[LumaflowError], int]) -> None:
-    """Answer every error with a problem; `table` says which status is whose."""
-    app.state.statuses = table
+def install(app: FastAPI, table: Mapping[type[LumaflowError], int], there: str) -> None:
+    """Answer every error with a problem; `table` says which status is whose, `there` what there is to ask."""
+    app.state.statuses, app.state.there = table, there
 
     async def of_error(request: Request, error: Exception) -> JSONResponse:
         return problem(request, status_of(app, error), str(error))
@@ -103,7 +103,7 @@ def install(app: FastAPI, table: Mapping[type[LumaflowError], int]) -> None:
 def detail_of(request: Request, error: HTTPException) -> str:
     """A sentence for the errors of the framework itself."""
     if error.status_code == 404:
-        return f"there is nothing at {request.url.path}; see /docs for what there is"
+        return f"there is nothing at {request.url.path}; {request.app.state.there}"
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "other methods")
         return f"{request.method} came; {request.url.path} takes {allowed}"

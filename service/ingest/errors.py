@@ -28,6 +28,10 @@ class ConfigError(OptionError):
     """A configuration that cannot be used; the text has a line for each mistake."""
 
 
+class NoConfigError(ConfigError):
+    """A service that was started without a configuration has none to read again (409)."""
+
+
 class CameraError(LumaflowError, OSError):
     """A camera that cannot be opened or read, with its cause; the text never holds a URL."""
 

@@ -20,6 +20,8 @@ from service.ingest.watchdog import Watchdog
 EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 RANGES = {0: "not said", 1: "limited", 2: "full"}
 MOST_FRAMES = 500
+NO_TIMESTAMPS = 0x80
+"""FFmpeg's AVFMT_NOTIMESTAMPS: a container without times, as JPEG after JPEG over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +67,33 @@ def _read(shown: str, opening: Opening, seconds: float) -> Finding:
     started, watchdog = time.monotonic(), Watchdog()
     with open_container(opening, opening.target.path, 0, watchdog) as container:
         watchdog.begin()
-        feed = Feed(container, watchdog, deinterlace=False, waits=opening.target.scheme != "file")
-        return _finding(shown, feed, watchdog, started, seconds)
+        live = opening.target.scheme != "file"
+        feed = Feed(container, watchdog, deinterlace=False, waits=live)
+        return _finding(shown, feed, watchdog, started, seconds, live)
 
 
-def _finding(url: str, feed: Feed, watchdog: Watchdog, started: float, seconds: float) -> Finding:
-    times: list[float] = []
-    keys: list[float] = []
+def _finding(url: str, feed: Feed, watchdog: Watchdog, started: float, seconds: float, live: bool) -> Finding:
+    """Read for so many seconds.
+
+    Where a stream has no times FFmpeg makes them up, 25 frames a second: there arrivals count, if `live`.
+    """
+    times: list[float | None] = []
+    keys: list[float | None] = []
+    timed = not feed.container.format.flags & NO_TIMESTAMPS
     corrupt, first, frame, end = 0, 0.0, None, started + seconds
     for picture in feed.pictures(_ignore):
         now = time.monotonic()
         watchdog.frame(now)
         first = first or now - started
         frame, corrupt = frame or picture.frame, corrupt + picture.corrupt
-        if picture.frame.pts is not None and feed.video.time_base is not None:
-            times.append(float(picture.frame.pts * feed.video.time_base))
-            keys += [times[-1]] if picture.frame.key_frame else []
+        times.append(picture.frame.time if timed else picture.arrived if live else None)
+        keys += times[-1:] if picture.frame.key_frame else []
         if now > end or len(times) >= MOST_FRAMES:
             break
     if frame is None:
         raise CameraError(Cause.CORRUPT, "no picture in it can be decoded")
     context = feed.video.codec_context
-    interval, key_interval = _usual(times), _usual(keys)
+    interval, key_interval = (_usual(some) if timed else _mean(some) for some in (times, keys))
     return Finding(
         url,
         context.name,
@@ -110,9 +117,17 @@ def _ignore(packet: AnyPacket) -> None:
     """Sound is not looked at."""
 
 
-def _usual(times: list[float]) -> float | None:
-    steps = [b - a for a, b in pairwise(times) if b > a]
+def _usual(times: list[float | None]) -> float | None:
+    """The interval of pictures that have times: the median, whatever was lost."""
+    known = [time for time in times if time is not None]
+    steps = [b - a for a, b in pairwise(known) if b > a]
     return median(steps) if steps else None
+
+
+def _mean(times: list[float | None]) -> float | None:
+    """The interval of pictures by their arrival: the mean, for networks deliver in fits and starts."""
+    known = [time for time in times if time is not None]
+    return (known[-1] - known[0]) / (len(known) - 1) if len(known) > 1 else None
 
 
 def as_lines(finding: Finding) -> Iterator[str]:
