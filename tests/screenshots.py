@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 from browser import chromium, filmed
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import BrowserContext, Page
 
 from service.bench.server import serving
 from service.codec import encode_jpeg, encode_png
@@ -32,6 +32,8 @@ ACCENTS = (
 )
 """Colours of the style sheet that are rare on the page, and must not be lost."""
 SETTLE_MS = 2500
+MINUTE_MS = 60_000
+"""For stage times of a whole minute, without the first frames."""
 CLIPS = {"demo": (20, 2), "gate": (560, 2), "loading-bay": (280, 2)}
 """Sources, and which frames of the sample scene each shows: from where, and every how many."""
 
@@ -40,16 +42,19 @@ def main() -> None:
     """Run a service with a few sources and photograph every view of its page."""
     with serving("cpu") as server, ExitStack() as stack:
         address = f"http://127.0.0.1:{server.port}"
+        token = server.headers["Authorization"].removeprefix("Bearer ")
         for source, (first, step) in CLIPS.items():
             pictures = list(clip(first, step))
-            stack.enter_context(filmed(address, source, pictures))
-        with httpx.Client(base_url=address) as client:
+            stack.enter_context(filmed(address, source, pictures, token))
+        with httpx.Client(base_url=address, headers=server.headers) as client:
             client.put("/v1/sources/demo", json={"options": {"features": list(Feature)}})
             client.put("/v1/sources/roof", json={"url": "rtsp://192.0.2.10/stream1"})
             client.put("/v1/sources/cellar", json={"url": "rtsp://192.0.2.11/stream1"})
             client.post("/v1/sources/cellar/pause")
         with chromium() as browser:
-            photograph_all(browser, address)
+            context = browser.new_context()
+            context.add_init_script(f"sessionStorage.setItem('lumaflow-token', '{token}')")
+            photograph_all(context, address)
 
 
 def clip(first: int, step: int) -> Iterator[bytes]:
@@ -59,9 +64,10 @@ def clip(first: int, step: int) -> Iterator[bytes]:
         yield encode_jpeg(scene.frame(first + number * step), 92)
 
 
-def photograph_all(browser: Browser, address: str) -> None:
+def photograph_all(browser: BrowserContext, address: str) -> None:
     """Every view, at the width it is shown with."""
     with opened(browser, f"{address}/#source=demo", 1280) as page:
+        page.wait_for_timeout(MINUTE_MS)
         keep(page, "page")
         for feature in ("heatmap", "hog", "lbp"):
             page.locator(f'#overlays input[value="{feature}"]').check(force=True)
@@ -72,6 +78,8 @@ def photograph_all(browser: Browser, address: str) -> None:
         page.wait_for_timeout(SETTLE_MS)
         keep(page, "page-beside", "#stage")
     with opened(browser, f"{address}/#wall", 1280, 660) as page:
+        page.locator('[data-state="down"]').wait_for()
+        page.wait_for_timeout(SETTLE_MS)
         keep(page, "page-wall")
     with opened(browser, f"{address}/#try", 1280, 860) as page:
         picture = encode_png(Scene().frame(520))
@@ -83,9 +91,10 @@ def photograph_all(browser: Browser, address: str) -> None:
 
 
 @contextmanager
-def opened(browser: Browser, address: str, width: int, height: int = 1000) -> Iterator[Page]:
+def opened(browser: BrowserContext, address: str, width: int, height: int = 1000) -> Iterator[Page]:
     """A page that has settled."""
-    page = browser.new_page(viewport={"width": width, "height": height})
+    page = browser.new_page()
+    page.set_viewport_size({"width": width, "height": height})
     page.goto(address)
     page.wait_for_timeout(2 * SETTLE_MS)
     yield page
