@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -107,9 +108,9 @@ def serve(settings: Settings, headless: bool = False) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # uvicorn raises it once more after a graceful end
     with listen(settings.host, settings.port) as listener:
-        app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless)
+        tell = partial(print, f"lumaflow is at {address_of(listener)}", flush=True)
+        app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless, tell)
         server = Server(app, settings)
-        print(f"lumaflow is at {address_of(listener)}", flush=True)
         server.run(sockets=[listener])
     failure = app.state.house.engine.failure
     if failure:
@@ -134,14 +135,18 @@ def create_app(
     loaded: Loaded | None = None,
     redactor: Redactor | None = None,
     headless: bool = False,
+    on_start: Callable[[], None] = lambda: None,
 ) -> FastAPI:
-    """The application; `on_failure` is called when no worker can ever start (the device is not there)."""
+    """The application; `on_start` is called when there is a worker on the device, `on_failure` when there can
+    be none (the device is not there)."""
     configuration = loaded or read_config(settings.config)
     tracing = open_tracing(settings.otlp)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        house = app.state.house = build(settings, on_failure, configuration, redactor or Redactor(), tracing)
+        house = app.state.house = build(
+            settings, on_failure, on_start, configuration, redactor or Redactor(), tracing
+        )
         feeders = [demo_feeder(house)] if settings.demo else []
         house.engine.start()
         for feeder in feeders:
@@ -196,6 +201,7 @@ def reloading_on_hangup(every: Cameras) -> Iterator[None]:
 def build(
     settings: Settings,
     on_failure: Callable[[], None],
+    on_start: Callable[[], None],
     loaded: Loaded,
     redactor: Redactor,
     tracing: Tracing | None,
@@ -203,7 +209,7 @@ def build(
     """Make the parts of the service; nothing runs yet."""
     metrics = Metrics(CollectorRegistry())
     ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
-    engine = Engine(ring, settings, metrics, on_failure)
+    engine = Engine(ring, settings, metrics, on_failure, on_start)
     every = Sources(engine, metrics, settings.max_sources, settings.queue_depth, tracing)
     limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
     parts = Parts(ring, engine, every, metrics)

@@ -74,6 +74,8 @@ class Child:
                     continue
             except BlockingIOError:
                 return
+            except ConnectionResetError:
+                continue  # it left with mail unread; its own last words still lie here
             except (OSError, ValueError):
                 self.kill()
             self._hang_up()

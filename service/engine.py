@@ -50,11 +50,12 @@ class Engine:
         settings: Settings,
         metrics: Metrics,
         on_failure: Callable[[], None] = lambda: None,
+        on_start: Callable[[], None] = lambda: None,
     ) -> None:
         self._ring = ring
         self._settings = settings
         self._metrics = metrics
-        self._on_failure = on_failure
+        self._on_failure, self._on_start = on_failure, on_start
         self._quarantine = Quarantine()
         self._ids = count(1)
         self._calls: dict[int, Call] = {}
@@ -142,6 +143,8 @@ class Engine:
     def _on_message(self, message: Message) -> None:
         self._heard = time.monotonic()
         if isinstance(message, Hello):
+            if not self.device:
+                self._on_start()
             self.device = message.device
             self._metrics.worker_started(message.device)
             log.info("worker started", device=message.device, why=message.reason, pid=self.pid)

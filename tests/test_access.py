@@ -271,6 +271,14 @@ def test_the_command_says_what_to_set_and_ends(
     assert "set LUMAFLOW_ADMIN_TOKEN" in capsys.readouterr().err
 
 
+def test_a_device_that_is_not_there_is_told_once_and_no_address() -> None:
+    command = [sys.executable, "-m", "service", "serve", "--device", "cuda:77", "--port", "0"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith("lumaflow: cuda:77 was asked for, but")
+    assert answer.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]")])
 def test_the_address_that_is_told_can_be_opened(host: str, here: str) -> None:
     with listen(host, 0) as listener:

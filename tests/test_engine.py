@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -11,7 +13,8 @@ from conftest import START_SECONDS
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
-from service.doorbell import Job, Media, Op
+from service.child import Child
+from service.doorbell import Job, Media, Message, Op, Reply, pair, ring
 from service.engine import Engine, pause_after
 from service.errors import BadFrameError, BusyError, WorkerUnavailableError
 from service.metrics import Metrics
@@ -87,6 +90,24 @@ def test_a_signal_to_the_whole_group_does_not_reach_a_worker_that_starts() -> No
         assert engine.pid == first
 
     starting(check)
+
+
+def test_the_last_words_of_a_child_that_left_mail_unread_are_heard() -> None:
+    async def run() -> list[Message]:
+        ours, theirs = pair()
+        ours.setblocking(False)
+        heard: list[Message] = []
+        gone = asyncio.Event()
+        with subprocess.Popen([sys.executable, "-c", ""]) as process:
+            child = Child(process, ours, heard.append, gone.set)
+            child.send(Job(0, Op.PING))
+            ring(theirs, Reply(0, "DeviceError", "no GPU"))
+            theirs.close()
+            asyncio.get_running_loop().add_reader(ours, child._read)
+            await asyncio.wait_for(gone.wait(), 5)
+        return heard
+
+    assert [reply.text for reply in asyncio.run(run()) if isinstance(reply, Reply)] == ["no GPU"]
 
 
 def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
