@@ -23,8 +23,8 @@ PING_SECONDS = 0.5
 CANARY_SECONDS = 2.0
 PROOF_SECONDS = 5.0
 """How long ago a frame may have run for the worker to count as ready."""
-SOON_SECONDS = 4.0
-"""A start that takes longer compiles; with all in the cache it took 1.5 to 3 s on 2 cores."""
+SOON_SECONDS = 8.0
+"""A start that takes longer compiles; with all in the cache it took 1 to 5 s on 2 busy cores."""
 CALM_RESTARTS, CALM_SECONDS, LONGEST_PAUSE_SECONDS = 5, 60.0, 30.0
 """So many restarts in so many seconds are made at once; from there on the pauses double up to the longest."""
 
