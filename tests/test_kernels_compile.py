@@ -43,8 +43,8 @@ BUDGETS = {
     "transpose": (64, 16_384),
     "mirror": (48, 0),
     "chroma": (32, 0),
-    "hog_blocks": (96, 27_216),
-    "hog_cells": (96, 11_232),
+    "hog_blocks": (96, 27_760),
+    "hog_cells": (96, 11_776),
     "lbp": (72, 16_640),
 }
 """Most registers of a thread and bytes of shared memory of a block: within them a multiprocessor of an H200
