@@ -26,7 +26,9 @@ def install(app: FastAPI) -> None:
 
 def describe(app: FastAPI) -> dict[str, Any]:
     """The description with the schemas of SHAPES in it."""
-    description = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    description = get_openapi(
+        title=app.title, version=app.version, routes=app.routes, separate_input_output_schemas=False
+    )
     schemas = description.setdefault("components", {}).setdefault("schemas", {})
     for shape in SHAPES:
         schema = shape.model_json_schema(ref_template="#/components/schemas/{model}")
