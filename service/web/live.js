@@ -71,7 +71,7 @@ export class Live {
       if (over || number < newest) return bitmap.close(); // two are decoded at once and may overtake
       newest = number;
       this.#show(bitmap, head.getFloat32(4, true) + (performance.now() - received) / 1000);
-      socket.send(""); // ready for one more
+      if (socket.readyState === WebSocket.OPEN) socket.send(""); // ready for one more
     };
     socket.onclose = ({ code, reason }) => {
       if (over) return;
