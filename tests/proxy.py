@@ -105,11 +105,13 @@ def main(port: int) -> None:
         print("dropped", flush=True)
 
 
-class Deaf:
-    """A server that answers the first request of every client, and then only listens."""
+class Answering:
+    """A server that gives every client an answer to its first bytes, then hangs up, or goes deaf."""
 
-    def __init__(self, answer: bytes) -> None:
+    def __init__(self, answer: Callable[[bytes], bytes], deaf: bool = False) -> None:
+        self.asked: list[bytes] = []
         self._answer = answer
+        self._deaf = deaf
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -120,36 +122,16 @@ class Deaf:
             while True:
                 client, _ = self._listener.accept()
                 self._open.append(client)
-                client.recv(PIECE)
-                client.sendall(self._answer)
+                with suppress(OSError):
+                    self.asked.append(client.recv(PIECE))
+                    client.sendall(self._answer(self.asked[-1]))
+                if not self._deaf:
+                    self._open.pop().close()
 
     def close(self) -> None:
         """End it."""
         for one in (self._listener, *self._open):
             one.close()
-
-
-class Answering:
-    """A server that gives every client the same answer to its first bytes, then hangs up."""
-
-    def __init__(self, answer: Callable[[bytes], bytes]) -> None:
-        self.asked: list[bytes] = []
-        self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                with client, suppress(OSError):
-                    self.asked.append(client.recv(PIECE))
-                    client.sendall(self._answer(self.asked[-1]))
-
-    def close(self) -> None:
-        """End it."""
-        self._listener.close()
 
 
 if __name__ == "__main__":

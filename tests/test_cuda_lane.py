@@ -580,7 +580,7 @@ def test_luts_and_features_of_arrays_equal_those_of_the_processor(
 
 
 def test_a_pytorch_tensor_goes_in_and_comes_out_without_a_copy(cuda: str, rng: np.random.Generator) -> None:
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
     luma = rng.integers(0, 256, (61, 47), np.uint8)
     tensor = torch.from_numpy(luma).cuda()
     out = torch.empty_like(tensor)

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from cameras import Server, rtsp_server
 from films import content, dim_frame, make_film, psnr
-from proxy import Deaf, Proxy
+from proxy import Answering, Proxy
 
 from pipeline.frame import Frame
 from service.files.color import Color
@@ -526,7 +526,8 @@ def test_a_server_that_takes_connections_and_is_silent_holds_nothing_up() -> Non
 
 
 def test_a_server_that_hangs_after_its_first_answer_holds_up_no_other_output(tmp_path: Path) -> None:
-    deaf = Deaf(b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nPublic: ANNOUNCE, SETUP, RECORD\r\n\r\n")
+    options = b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nPublic: ANNOUNCE, SETUP, RECORD\r\n\r\n"
+    deaf = Answering(lambda _: options, deaf=True)
     recorder = Outlet(
         "record-2", Recorder(Record(path="r", keep_free_gb=0), tmp_path), False, False, lambda text: text
     )

@@ -3,11 +3,7 @@
 // Defines: PIXEL, bytes of one: 1, 2, 3, 4, 6 or 8.
 #pragma once
 
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long long;
-using i64 = long long;
+#include "types.cuh"
 
 #if PIXEL == 1
 using Pixel = u8;

@@ -8,18 +8,10 @@
 #define PLACE 0
 #endif
 
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long long;
-using i64 = long long;
+#include "types.cuh"
 
 // A run of 16 pixels whose first byte lies on a multiple of 16 can be read in CHANNELS loads of 16 bytes.
 constexpr int CHUNK = 16;
-
-template <int BYTES> __device__ __forceinline__ bool is_aligned(const void *const address) {
-    return reinterpret_cast<u64>(address) % BYTES == 0;
-}
 
 // Pixels before the first one whose address is a multiple of `BYTES` (a power of two up to 16). With 3 bytes
 // a pixel that is 5a of them, for a + 3 * 5a = 16a. Pixels of 2 and of 4 bytes lie at multiples of their size.

@@ -3,24 +3,24 @@
 // Defines: BITS, the depth; SHIFT, how far the valid bits lie above the low end of a word. Words beyond the
 // depth, which only those at the low end can be, are read as the highest level.
 #pragma once
+#include "types.cuh"
+
 #ifndef SHIFT
 #define SHIFT 0
 #endif
 
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long long;
-using i64 = long long;
+#ifdef SHOWN // bits of a shown sample and of a LUT's entry
+#if SHOWN == 8
+using Sample = u8;
+#else
+using Sample = u16;
+#endif
+#endif
 
 constexpr int LEVELS = 1 << BITS;
 constexpr u32 TOP = LEVELS - 1;
 constexpr bool MAY_EXCEED = BITS + SHIFT < 16;
 constexpr int WARP = 32;
-
-template <int BYTES> __device__ __forceinline__ bool is_aligned(const void *const address) {
-    return reinterpret_cast<u64>(address) % BYTES == 0;
-}
 
 // Words before the first one whose address is a multiple of 2 * WORDS bytes (a power of two).
 template <int WORDS> __device__ __forceinline__ int lead_words(const u8 *const row) {

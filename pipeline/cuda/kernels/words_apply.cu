@@ -10,12 +10,6 @@
 // Defines: BITS, SHIFT (words.cuh); SHOWN 8 or 16, the bits of a shown sample; RAISE, how far it is shifted up.
 #include "words.cuh"
 
-#if SHOWN == 8
-using Sample = u8;
-#else
-using Sample = u16;
-#endif
-
 constexpr int THREADS = 512;
 constexpr int CHUNK = 8;
 constexpr bool SHARED = BITS <= 14;

@@ -16,12 +16,6 @@
 // Every operation is rounded on its own, in the order of the spec; no fused multiply-add.
 #include "words.cuh"
 
-#if SHOWN == 8
-using Sample = u8;
-#else
-using Sample = u16;
-#endif
-
 constexpr int THREADS = 512;
 constexpr int QUAD = 4;
 constexpr int BATCH = 2; // rows whose loads are under way at a time

@@ -15,19 +15,13 @@
 #include "block.cuh"
 #include "words.cuh"
 
-#if SHOWN == 8
-using Entry = u8;
-#else
-using Entry = u16;
-#endif
-
 constexpr int PER = 4; // levels of a thread at a time
 constexpr int THREADS = LEVELS / PER < 1024 ? LEVELS / PER : 1024;
 constexpr int STEP = THREADS * PER;
 using Whole = Block<THREADS>;
 
 __shared__ i64 scratch[THREADS / WARP];
-__shared__ Entry lowest_entry;
+__shared__ Sample lowest_entry;
 
 struct Levels {
     int low, high, shown_low, shown_span;
@@ -100,18 +94,18 @@ __device__ Folded folded_of(const u32 *const counts, const Levels &levels) {
     return {counts, levels, static_cast<u32>(below), static_cast<u32>(above)};
 }
 
-__device__ __forceinline__ Entry entry_of(const u32 count, const float scale, const Levels &levels) {
+__device__ __forceinline__ Sample entry_of(const u32 count, const float scale, const Levels &levels) {
     const int above = min(__float2int_rn(__fmul_rn(__uint2float_rn(count), scale)), levels.shown_span);
-    return static_cast<Entry>(levels.shown_low + above);
+    return static_cast<Sample>(levels.shown_low + above);
 }
 
-__device__ void copy_lut(const Entry *const from, Entry *const lut) {
+__device__ void copy_lut(const Sample *const from, Sample *const lut) {
     for (int level = static_cast<int>(threadIdx.x); level < LEVELS; level += THREADS)
         lut[level] = from[level];
 }
 
 // Spec 4.2 to 4.4. Levels below the range map as its lower end.
-__device__ void clip(const Folded &folded, const int limit, const float scale, Entry *const lut) {
+__device__ void clip(const Folded &folded, const int limit, const float scale, Sample *const lut) {
     const Levels &levels = folded.levels;
     const u32 most = limit > 0 ? static_cast<u32>(limit) : ~0u;
     i64 own_excess = 0;
@@ -125,7 +119,7 @@ __device__ void clip(const Folded &folded, const int limit, const float scale, E
         return place < size ? min(count, most) + share + one_more : 0u;
     };
     scan_each(folded, clipped, [&](const int level, const u32 count, u32) {
-        const Entry entry = entry_of(count, scale, levels);
+        const Sample entry = entry_of(count, scale, levels);
         if (level == levels.low)
             lowest_entry = entry;
         if (level >= levels.low)
@@ -137,7 +131,8 @@ __device__ void clip(const Folded &folded, const int limit, const float scale, E
 }
 
 // Spec 2. The first non-empty bin is the one whose cumulative count is its own.
-__device__ void equalize(const Folded &folded, const Entry *const plain, const u32 pixels, Entry *const lut) {
+__device__ void equalize(const Folded &folded, const Sample *const plain, const u32 pixels,
+                         Sample *const lut) {
     u32 own_lowest = 0;
     scan_each(folded, count_as_is,
               [&](int, const u32 below, const u32 count) { own_lowest += count == below ? count : 0; });
@@ -154,7 +149,8 @@ __device__ void equalize(const Folded &folded, const Entry *const plain, const u
 }
 
 // Spec 8: a straight line between two percentiles, each found as the number of levels before it.
-__device__ void stretch(const Folded &folded, const Entry *const plain, const u32 pixels, Entry *const lut) {
+__device__ void stretch(const Folded &folded, const Sample *const plain, const u32 pixels,
+                        Sample *const lut) {
     const Levels &levels = folded.levels;
     i64 own_first = 0, own_last = 0;
     scan_each(folded, count_as_is, [&](const int level, const u32 below, u32) {
@@ -174,10 +170,10 @@ __device__ void stretch(const Folded &folded, const Entry *const plain, const u3
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    words_lut(const u32 *const __restrict__ counts, const Entry *const __restrict__ plain, const u32 pixels,
+    words_lut(const u32 *const __restrict__ counts, const Sample *const __restrict__ plain, const u32 pixels,
               const int limit, const float scale, const int low, const int high, const int shown_low,
               const int shown_span, const u32 *const __restrict__ beyond,
-              const Entry *const __restrict__ before, Entry *const __restrict__ luts) {
+              const Sample *const __restrict__ before, Sample *const __restrict__ luts) {
     const i64 tile = static_cast<i64>(blockIdx.x) * LEVELS;
     if (beyond != nullptr && before != nullptr && beyond[0] > 0)
         return copy_lut(before + tile, luts + tile);
