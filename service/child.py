@@ -33,10 +33,10 @@ class Child:
         on_message: Callable[[Message], None],
         on_gone: Callable[[], None],
     ) -> "Child":
-        """Start `python -m module DOORBELL MEMORY arguments...` and listen to its doorbell."""
+        """Start `python -P -m module DOORBELL MEMORY arguments...` and listen to its doorbell."""
         ours, theirs = pair()
         with theirs:
-            command = [sys.executable, "-m", module, str(theirs.fileno()), str(memory_fd), *arguments]
+            command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(memory_fd), *arguments]
             process = await asyncio.to_thread(deaf, command, (theirs.fileno(), memory_fd))
         ours.setblocking(False)
         child = cls(process, ours, on_message, on_gone)

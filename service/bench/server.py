@@ -50,7 +50,7 @@ class Server:
         self.headers = {"Authorization": f"Bearer {token}"}
         arguments = ["serve", "--port", str(self.port), "--device", device]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *arguments],
+            [sys.executable, "-P", "-c", COMMAND, *arguments],
             env={**os.environ, "LUMAFLOW_ADMIN_TOKEN": token},
             stdout=log,
             stderr=subprocess.STDOUT,

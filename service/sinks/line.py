@@ -26,7 +26,7 @@ class Line:
         self._connected = self._broken = False
         self._told = b""
         self._relay = subprocess.Popen(
-            [sys.executable, "-m", "service.sinks.relay"],
+            [sys.executable, "-P", "-m", "service.sinks.relay"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # FFmpeg's words have the URL in them
