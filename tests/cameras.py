@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 from films import make_film
-
-from service.ingest.address import Policy, check_url
-from service.ingest.camera import Camera, Plan
-from service.ingest.opening import Opening
-from service.ingest.shot import Shot
+from lumaflow_service.ingest.address import Policy, check_url
+from lumaflow_service.ingest.camera import Camera, Plan
+from lumaflow_service.ingest.opening import Opening
+from lumaflow_service.ingest.shot import Shot
 
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 NEEDS = "import gi; gi.require_version('GstRtspServer', '1.0')"

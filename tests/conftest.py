@@ -14,8 +14,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-
-from pipeline.backend import available_devices
+from lumaflow.backend import available_devices
 
 SHARED = Path(os.environ.get("LUMAFLOW_SHARED", Path(__file__).parents[2] / "shared"))
 
@@ -45,7 +44,11 @@ def device(request: pytest.FixtureRequest) -> str:
 
 START_SECONDS = 120.0
 """A worker that compiles its loops for the first time on this machine takes so long at most."""
-SERVE = "from service.app import serve; from service.settings import Settings; serve(Settings())"
+SERVE = """
+from lumaflow_service.app import serve
+from lumaflow_service.settings import Settings
+serve(Settings())
+"""
 
 
 @dataclass(slots=True)
@@ -62,7 +65,7 @@ class RunningService:
             assert time.monotonic() < end, f"not ready after {seconds} s"
             time.sleep(0.02)
 
-    def children(self, module: str = "service.worker") -> list[int]:
+    def children(self, module: str = "lumaflow_service.worker") -> list[int]:
         """Process ids of the children that run this module and still run at all."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):

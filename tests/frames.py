@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+from lumaflow import Frame, Geometry
 from numpy.typing import NDArray
 from pictures import picture
-
-from pipeline import Frame, Geometry
 
 
 def frame_of(rng: np.random.Generator, geometry: Geometry, kind: int) -> Frame:

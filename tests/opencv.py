@@ -2,9 +2,8 @@
 
 import cv2
 import numpy as np
+from lumaflow import Mode
 from numpy.typing import NDArray
-
-from pipeline import Mode
 
 
 def mapped(

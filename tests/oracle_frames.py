@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import oracle
-
-from pipeline import ColorMode, Mode, Orientation, Output, PixelFormat
+from lumaflow import ColorMode, Mode, Orientation, Output, PixelFormat
 
 F = np.float32
 BITS = {"gray10": 10, "gray12": 12, "gray14": 14, "gray16": 16, "p010": 10}

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import shim
 from frames import frame_of
-
-from pipeline.formats import PixelFormat
-from pipeline.geometry import Geometry
-from pipeline.options import (
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
+from lumaflow.options import (
     ColorMode,
     Equalization,
     Hog,

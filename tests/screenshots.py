@@ -7,13 +7,12 @@ from pathlib import Path
 
 import httpx
 from browser import chromium, filmed
+from lumaflow_service.bench.server import serving
+from lumaflow_service.codec import encode_jpeg, encode_png
+from lumaflow_service.ingest.scene import Scene
+from lumaflow_service.options import Feature
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page
-
-from service.bench.server import serving
-from service.codec import encode_jpeg, encode_png
-from service.ingest.scene import Scene
-from service.options import Feature
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLORS = 224

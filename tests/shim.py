@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lumaflow.cuda import turn
+from lumaflow.cuda.arrays import constant_tables, first_luts, result_arrays, scratch_arrays
+from lumaflow.cuda.compiler import FOLDER, Source, kernel_sources
+from lumaflow.cuda.launch import NULL, Kernel, launch_hog, launch_lbp, plan_features
+from lumaflow.cuda.scope import Scope, scope_of
+from lumaflow.cuda.shapes import DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.tone import open_tone
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
+from lumaflow.options import Mode, Options
 from numpy.typing import NDArray
-
-from pipeline.cuda import turn
-from pipeline.cuda.arrays import constant_tables, first_luts, result_arrays, scratch_arrays
-from pipeline.cuda.compiler import FOLDER, Source, kernel_sources
-from pipeline.cuda.launch import NULL, Kernel, launch_hog, launch_lbp, plan_features
-from pipeline.cuda.scope import Scope, scope_of
-from pipeline.cuda.shapes import DEFAULT_SHAPES, Shapes
-from pipeline.cuda.tone import open_tone
-from pipeline.frame import Frame
-from pipeline.geometry import Geometry
-from pipeline.options import Mode, Options
 
 HERE = Path(__file__).parent / "shim"
 # Without unique symbols each kernel's library keeps the shim's state to itself; with them all share one.

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 from cupy.cuda.runtime import CUDARuntimeError
+from lumaflow import Geometry, Options
+from lumaflow.cuda import delivery, lane, ring, step, streams, timing, transfer
+from lumaflow.cuda.launch import Kernel
+from lumaflow.cuda.memory import Spec, offsets
+from lumaflow.cuda.shapes import DEFAULT_SHAPES
 from shim import open_shim
-
-from pipeline import Geometry, Options
-from pipeline.cuda import delivery, lane, ring, step, streams, timing, transfer
-from pipeline.cuda.launch import Kernel
-from pipeline.cuda.memory import Spec, offsets
-from pipeline.cuda.shapes import DEFAULT_SHAPES
 
 
 @dataclass(eq=False)

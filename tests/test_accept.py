@@ -1,10 +1,9 @@
 """Choosing the media type of an answer."""
 
 import pytest
-
-from service.api.accept import choose
-from service.doorbell import Media
-from service.errors import NotAcceptableError
+from lumaflow_service.api.accept import choose
+from lumaflow_service.doorbell import Media
+from lumaflow_service.errors import NotAcceptableError
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,16 @@ from pathlib import Path
 import httpx
 import pytest
 from conftest import SERVE, RunningService
+from lumaflow_service.api.access import WEBSOCKET, Scope, needed
+from lumaflow_service.api.origin import Names
+from lumaflow_service.app import ROUTES, create_app
+from lumaflow_service.cli import run
+from lumaflow_service.errors import AddressError, OtherSiteError
+from lumaflow_service.server import address_of, check_reach, listen
+from lumaflow_service.settings import Settings
 from starlette.routing import Route
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
-
-from service.api.access import WEBSOCKET, Scope, needed
-from service.api.origin import Names
-from service.app import ROUTES, create_app
-from service.cli import run
-from service.errors import AddressError, OtherSiteError
-from service.server import address_of, check_reach, listen
-from service.settings import Settings
 
 TOKENS = {scope: f"{scope}-{'0123456789abcdef'}" for scope in Scope}
 WRONG = "wrong-0123456789abcdef"
@@ -272,7 +271,7 @@ def test_the_command_says_what_to_set_and_ends(
 
 
 def test_a_device_that_is_not_there_is_told_once_and_no_address() -> None:
-    command = [sys.executable, "-m", "service", "serve", "--device", "cuda:77", "--port", "0"]
+    command = [sys.executable, "-m", "lumaflow_service", "serve", "--device", "cuda:77", "--port", "0"]
     answer = subprocess.run(command, capture_output=True, text=True)
     assert (answer.returncode, answer.stdout) == (2, "")
     assert answer.stderr.startswith("lumaflow: cuda:77 was asked for, but")
@@ -293,7 +292,7 @@ def test_loopback_needs_no_token(host: str) -> None:
 @pytest.mark.parametrize("token", ["short", "with space 0123456789", "0123456789abcdefé", "x" * 513])
 def test_a_token_that_could_be_guessed_is_refused_and_not_printed(token: str) -> None:
     answer = subprocess.run(
-        [sys.executable, "-m", "service", "serve"],
+        [sys.executable, "-m", "lumaflow_service", "serve"],
         env={**os.environ, "LUMAFLOW_ADMIN_TOKEN": token},
         capture_output=True,
         text=True,

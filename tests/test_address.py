@@ -4,10 +4,9 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
-
-from service.ingest.address import Policy, check_url, pin, pinned_url
-from service.ingest.errors import CameraError, Cause, UrlError
-from service.ingest.redact import Redactor, redact_urls, secrets_in
+from lumaflow_service.ingest.address import Policy, check_url, pin, pinned_url
+from lumaflow_service.ingest.errors import CameraError, Cause, UrlError
+from lumaflow_service.ingest.redact import Redactor, redact_urls, secrets_in
 
 OPEN = Policy()
 LOOPBACK = Policy(networks=(ip_network("127.0.0.0/8"),))

@@ -8,11 +8,10 @@ import cv2
 import httpx
 import numpy as np
 import pytest
+from lumaflow.backend import open_lane
+from lumaflow.frame import Frame, Geometry, PixelFormat
+from lumaflow.options import Equalization, Mode, Options
 from numpy.typing import NDArray
-
-from pipeline.backend import open_lane
-from pipeline.frame import Frame, Geometry, PixelFormat
-from pipeline.options import Equalization, Mode, Options
 
 Pixels = NDArray[np.uint8]
 

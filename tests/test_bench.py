@@ -13,20 +13,19 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from lumaflow.cuda import tuned
+from lumaflow.errors import FrameError, OptionError
+from lumaflow.frame import Geometry, PixelFormat
+from lumaflow_service.bench import app, commands, host
+from lumaflow_service.bench.figure import Figure, Limit, Missing
+from lumaflow_service.bench.host import describe_host
+from lumaflow_service.bench.processes import descendants, rss_bytes
+from lumaflow_service.bench.report import Report
+from lumaflow_service.bench.scene import Scene, picture, read_picture
+from lumaflow_service.bench.server import ServerError
+from lumaflow_service.bench.service import Tallies, memory_figures, send_frames, speed_figures
 from rich.console import Console
 from typer.testing import CliRunner
-
-from pipeline.cuda import tuned
-from pipeline.errors import FrameError, OptionError
-from pipeline.frame import Geometry, PixelFormat
-from service.bench import app, commands, host
-from service.bench.figure import Figure, Limit, Missing
-from service.bench.host import describe_host
-from service.bench.processes import descendants, rss_bytes
-from service.bench.report import Report
-from service.bench.scene import Scene, picture, read_picture
-from service.bench.server import ServerError
-from service.bench.service import Tallies, memory_figures, send_frames, speed_figures
 
 SMALL = Geometry(160, 96, PixelFormat.BGR24)
 

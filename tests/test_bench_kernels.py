@@ -6,19 +6,18 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from lumaflow.cuda.replay import Times, Watched
+from lumaflow.errors import OptionError
+from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.options import Options
+from lumaflow_service.bench.figure import Figure, Limit, Missing
+from lumaflow_service.bench.kernels import Chain, chain_figures
+from lumaflow_service.bench.peers import measure_peers
+from lumaflow_service.bench.plot import draw
+from lumaflow_service.bench.report import Report
+from lumaflow_service.bench.scene import Scene, frames
+from lumaflow_service.cli import run
 from rich.console import Console
-
-from pipeline.cuda.replay import Times, Watched
-from pipeline.errors import OptionError
-from pipeline.frame import Geometry, PixelFormat
-from pipeline.options import Options
-from service.bench.figure import Figure, Limit, Missing
-from service.bench.kernels import Chain, chain_figures
-from service.bench.peers import measure_peers
-from service.bench.plot import draw
-from service.bench.report import Report
-from service.bench.scene import Scene, frames
-from service.cli import run
 
 SIZE = (160, 90)
 CHAIN = Chain("a job", PixelFormat.GRAY8, Options(), goals={SIZE: 10e-6})

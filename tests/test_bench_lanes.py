@@ -6,11 +6,10 @@ from time import perf_counter, sleep
 from typing import Any
 
 import pytest
-
-from pipeline.frame import Geometry, PixelFormat
-from pipeline.options import Options
-from service.bench.figure import Figure
-from service.bench.lanes import (
+from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.options import Options
+from lumaflow_service.bench.figure import Figure
+from lumaflow_service.bench.lanes import (
     Cost,
     Feed,
     drive,
@@ -20,8 +19,8 @@ from service.bench.lanes import (
     measure_flatness,
     unequal,
 )
-from service.bench.limits import Wire
-from service.bench.pipeline import Calls, Singles, wire_figures
+from lumaflow_service.bench.limits import Wire
+from lumaflow_service.bench.pipeline import Calls, Singles, wire_figures
 
 SMALL = Geometry(48, 32, PixelFormat.GRAY8)
 

@@ -10,20 +10,19 @@ import numpy as np
 import pytest
 from cameras import CLIPS, Run, Server, make_clips, rtsp_server, running
 from films import make_film
+from lumaflow.formats import PixelFormat, Range
+from lumaflow.geometry import Geometry
+from lumaflow_service.codec import displayed
+from lumaflow_service.ingest import camera, frozen, opening
+from lumaflow_service.ingest.address import Policy, Target
+from lumaflow_service.ingest.errors import CameraError
+from lumaflow_service.ingest.laying import laid_geometry
+from lumaflow_service.ingest.opening import Opening
+from lumaflow_service.ingest.shot import Shot
+from lumaflow_service.ingest.watchdog import Watchdog
 from proxy import Answering, Proxy
 from secured import Secured, make_certificate
 from test_laying import laid
-
-from pipeline.formats import PixelFormat, Range
-from pipeline.geometry import Geometry
-from service.codec import displayed
-from service.ingest import camera, frozen, opening
-from service.ingest.address import Policy, Target
-from service.ingest.errors import CameraError
-from service.ingest.laying import laid_geometry
-from service.ingest.opening import Opening
-from service.ingest.shot import Shot
-from service.ingest.watchdog import Watchdog
 
 SECRET = "s3cretWord"
 

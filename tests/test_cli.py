@@ -13,15 +13,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import lumaflow_service.app
 import numpy as np
 import pytest
 from films import dim_frame, make_film, make_sound
-
-import service.app
-from service.cli import run
-from service.codec import encode_png
-from service.doctor import as_text
-from service.settings import Settings
+from lumaflow_service.cli import run
+from lumaflow_service.codec import encode_png
+from lumaflow_service.doctor import as_text
+from lumaflow_service.settings import Settings
 
 Capture = pytest.CaptureFixture[str]
 
@@ -60,7 +59,7 @@ def test_version_is_the_installed_one(capsys: Capture) -> None:
 
 def test_help_loads_no_decoder_and_no_compiler() -> None:
     code = (
-        "import sys; from service.cli import run; run(['--help']);"
+        "import sys; from lumaflow_service.cli import run; run(['--help']);"
         "sys.exit(bool({'cv2', 'av', 'numba', 'fastapi'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
@@ -204,7 +203,7 @@ def test_every_extra_that_is_named_can_be_installed_from_here() -> None:
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, status: int) -> None:
     film = make_film(tmp_path / "in.mp4", frames=1500)
-    command = [sys.executable, "-m", "service", "enhance", str(film), str(tmp_path / "out.mp4")]
+    command = [sys.executable, "-m", "lumaflow_service", "enhance", str(film), str(tmp_path / "out.mp4")]
     running = subprocess.Popen(
         [*command, "--features", str(tmp_path / "out.npz")],
         stderr=subprocess.PIPE,
@@ -225,7 +224,7 @@ def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, statu
 
 def test_serve_builds_its_settings_from_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Settings] = []
-    monkeypatch.setattr(service.app, "serve", seen.append)
+    monkeypatch.setattr(lumaflow_service.app, "serve", seen.append)
     monkeypatch.setenv("LUMAFLOW_PORT", "8123")
     assert run(["serve", "--host", "127.0.0.2", "--demo"]) == 0
     assert run(["serve", "--port", "9000", "--device", "cpu"]) == 0

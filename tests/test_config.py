@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-
-from service import cli
-from service.ingest.config import schema
-from service.ingest.errors import ConfigError
-from service.ingest.loading import load, parse
-from service.options import Feature
+from lumaflow_service import cli
+from lumaflow_service.ingest.config import schema
+from lumaflow_service.ingest.errors import ConfigError
+from lumaflow_service.ingest.loading import load, parse
+from lumaflow_service.options import Feature
 
 GOOD = """\
 defaults: {mode: clahe, clip_limit: 3.0, tiles: 4x4}

@@ -10,10 +10,9 @@ from http.client import HTTPConnection
 import numpy as np
 import pytest
 from conftest import RunningService
+from lumaflow_service.codec import encode_jpeg
+from lumaflow_service.server import BODY_GRACE_SECONDS
 from websockets.sync.client import connect
-
-from service.codec import encode_jpeg
-from service.server import BODY_GRACE_SECONDS
 
 HEAD_SECONDS, BODY_SECONDS, STALL_SECONDS = 1.5, 1.0, 3.0
 TRICKLERS = 60

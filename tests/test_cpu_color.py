@@ -5,11 +5,10 @@ import numpy as np
 import opencv
 import oracle
 import pytest
+from lumaflow import ColorMode, Equalization, Lbp, LbpMapping, Mode, Options
+from lumaflow.cpu.color import recolor_value
 from one import enhance
 from pictures import colored, pictures
-
-from pipeline import ColorMode, Equalization, Lbp, LbpMapping, Mode, Options
-from pipeline.cpu.color import recolor_value
 
 MODES = (Mode.EQUALIZE, Mode.CLAHE)
 

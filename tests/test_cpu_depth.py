@@ -4,9 +4,8 @@ import cv2
 import numpy as np
 import pytest
 from frames import frame_of
+from lumaflow import Equalization, Frame, Geometry, Mode, Options, Output, PixelFormat
 from one import enhance_all
-
-from pipeline import Equalization, Frame, Geometry, Mode, Options, Output, PixelFormat
 
 DEPTHS = {
     10: PixelFormat.GRAY10,

@@ -3,10 +3,9 @@
 import numpy as np
 import oracle
 import pytest
+from lumaflow import Equalization, Mode, Options
 from one import enhance
 from pictures import pictures
-
-from pipeline import Equalization, Mode, Options
 
 
 @pytest.mark.parametrize("mode", Mode)

@@ -3,12 +3,11 @@
 import numpy as np
 import oracle
 import pytest
+from lumaflow import Equalization, Mode, Options
+from lumaflow.cpu.histogram import COUNTERS, count_tiles, sum_tiles
+from lumaflow.tables import tile_grid
 from one import enhance
 from pictures import pictures
-
-from pipeline import Equalization, Mode, Options
-from pipeline.cpu.histogram import COUNTERS, count_tiles, sum_tiles
-from pipeline.tables import tile_grid
 
 BANDS, TILES = Options(Equalization(Mode.EQUALIZE)), Options(Equalization(Mode.CLAHE))
 

@@ -5,10 +5,9 @@ import numpy as np
 import opencv
 import oracle
 import pytest
+from lumaflow import Equalization, Hog, HogLayout, Mode, Options
 from one import enhance
 from pictures import pictures
-
-from pipeline import Equalization, Hog, HogLayout, Mode, Options
 
 PLAIN = Equalization(Mode.IDENTITY)
 BLOCKS, CELLS = Options(PLAIN, hog=Hog()), Options(PLAIN, hog=Hog(HogLayout.COMPACT))

@@ -5,9 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from frames import frame_of, pitched
-from one import frame
-
-from pipeline import (
+from lumaflow import (
     Equalization,
     Frame,
     Geometry,
@@ -20,7 +18,8 @@ from pipeline import (
     PixelFormat,
     open_lane,
 )
-from pipeline.cpu import apply, color, heatmap, histogram, hog, lbp, lut, turn, weave, words
+from lumaflow.cpu import apply, color, heatmap, histogram, hog, lbp, lut, turn, weave, words
+from one import frame
 
 ALL = Options(hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
 KERNELS = [

@@ -3,11 +3,10 @@
 import numpy as np
 import oracle
 import pytest
+from lumaflow import Equalization, Lbp, LbpMapping, Mode, Neighborhood, Options
+from lumaflow.tables import lbp_labels
 from one import enhance
 from pictures import pictures
-
-from pipeline import Equalization, Lbp, LbpMapping, Mode, Neighborhood, Options
-from pipeline.tables import lbp_labels
 
 PLAIN = Equalization(Mode.IDENTITY)
 

@@ -4,10 +4,9 @@ import cv2
 import numpy as np
 import opencv
 import pytest
+from lumaflow import Equalization, Mode, Options
 from one import enhance
 from pictures import pictures
-
-from pipeline import Equalization, Mode, Options
 
 CLIPS = (0.0, 0.5, 2.0, 40.0)
 GRIDS = ((8, 8), (1, 1), (4, 2), (3, 5), (16, 1), (64, 64))

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from frames import copied as copied_frame
 from frames import frame_of
-from numpy.typing import NDArray
-
-from pipeline import (
+from lumaflow import (
     Alignment,
     ColorMode,
     Equalization,
@@ -39,9 +37,10 @@ from pipeline import (
     functions,
     open_lane,
 )
-from pipeline.backend import page_lock
-from pipeline.cuda.compiler import MODES
-from pipeline.formats import Family
+from lumaflow.backend import page_lock
+from lumaflow.cuda.compiler import MODES
+from lumaflow.formats import Family
+from numpy.typing import NDArray
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 HOG_TOLERANCE = 2e-6

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 from cupy.cuda.runtime import CUDARuntimeError
 from frames import frame_of
-from simulation import simulate
-from test_cuda_lane import assert_same, copied
-
-from pipeline import (
+from lumaflow import (
     DeviceMemoryError,
     Enhanced,
     Equalization,
@@ -23,9 +20,11 @@ from pipeline import (
     StateError,
     open_lane,
 )
-from pipeline.cuda import lane as cuda
-from pipeline.cuda.faults import OUT_OF_MEMORY
-from pipeline.cuda.lane import CudaLane
+from lumaflow.cuda import lane as cuda
+from lumaflow.cuda.faults import OUT_OF_MEMORY
+from lumaflow.cuda.lane import CudaLane
+from simulation import simulate
+from test_cuda_lane import assert_same, copied
 
 GEOMETRIES = [Geometry(35, 18, form) for form in (PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.GRAY12)]
 FOUR_TILES = Equalization(tiles=(2, 2))

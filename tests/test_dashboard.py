@@ -16,10 +16,9 @@ import httpx
 import pytest
 import yaml
 from conftest import RunningService, finish
+from lumaflow_service.metrics import Metrics
 from prometheus import DOCKER, RULES, needs_prometheus, promtool, rules
 from prometheus_client import CollectorRegistry
-
-from service.metrics import Metrics
 
 GRAFANA = DOCKER / "grafana"
 BOARDS = {path.stem: json.loads(path.read_text()) for path in sorted(GRAFANA.glob("dashboards/*.json"))}

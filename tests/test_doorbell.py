@@ -1,10 +1,22 @@
 """Messages between the API process and its children."""
 
 import pytest
-
-from pipeline.errors import DeviceLostError, LumaflowError
-from service.doorbell import Captured, Grant, Hello, Job, Media, Op, Reply, View, error_of, pack, pair, unpack
-from service.errors import BadFrameError
+from lumaflow.errors import DeviceLostError, LumaflowError
+from lumaflow_service.doorbell import (
+    Captured,
+    Grant,
+    Hello,
+    Job,
+    Media,
+    Op,
+    Reply,
+    View,
+    error_of,
+    pack,
+    pair,
+    unpack,
+)
+from lumaflow_service.errors import BadFrameError
 
 MESSAGES = [
     Job(7, Op.FRAME, "gate", 3, 12, 99, Media.PNG, (4, 5, "gray8"), {"mode": "clahe"}, 8, Media.NPZ, ["hog"]),

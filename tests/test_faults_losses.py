@@ -9,9 +9,8 @@ import pytest
 from cameras import Run, rtsp_server, running
 from films import make_film
 from lossy import Lossy
-
-from service.ingest.doubt import Doubt
-from service.ingest.shot import Shot
+from lumaflow_service.ingest.doubt import Doubt
+from lumaflow_service.ingest.shot import Shot
 
 RATE = 12.5
 KEY_FRAMES = 12
@@ -95,7 +94,7 @@ def test_damage_behind_a_key_frame_outlasts_it() -> None:
 
 
 def test_a_damaged_picture_makes_those_after_it_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
-    from service.ingest import doubt as module
+    from lumaflow_service.ingest import doubt as module
 
     doubt, clock = Doubt(), [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
-
-from service.files.color import FULL, LIMITED, Color, from_bgr, stored_as, to_bgr
+from lumaflow_service.files.color import FULL, LIMITED, Color, from_bgr, stored_as, to_bgr
 
 
 def yuv_frame(

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from films import content, dim_frame, make_film
-
-from service.codec import encode_jpeg, encode_png
-from service.files.errors import BadFileError, UsageError
-from service.files.flow import Job
-from service.files.folder import Tally, enhance_folder
-from service.files.meter import open_meter
-from service.files.target import check_apart, check_target, written
+from lumaflow_service.codec import encode_jpeg, encode_png
+from lumaflow_service.files.errors import BadFileError, UsageError
+from lumaflow_service.files.flow import Job
+from lumaflow_service.files.folder import Tally, enhance_folder
+from lumaflow_service.files.meter import open_meter
+from lumaflow_service.files.target import check_apart, check_target, written
 
 
 @pytest.fixture

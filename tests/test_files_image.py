@@ -10,24 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from films import content, dim_frame, make_film
+from lumaflow.errors import LumaflowError
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame, LutKind
+from lumaflow.options import ColorMode, Equalization, Mode, Options, Orientation, Output
+from lumaflow_service.codec import decode, encode_jpeg, encode_png
+from lumaflow_service.codec.profile import with_profile
+from lumaflow_service.codec.tiff import encode_tiff
+from lumaflow_service.files.commands import enhance
+from lumaflow_service.files.errors import BadFileError, UsageError
+from lumaflow_service.files.features import open_features, with_features
+from lumaflow_service.files.flow import Job, enhanced
+from lumaflow_service.files.image import describe_image, enhance_image
+from lumaflow_service.files.kind import Kind, kind_of, moves
+from lumaflow_service.files.still import read_still, recolored
+from lumaflow_service.header import read_header, read_profile
+from lumaflow_service.header.profile import MAX_BYTES
 from PIL import Image, ImageCms, ImageOps
-
-from pipeline.errors import LumaflowError
-from pipeline.formats import PixelFormat
-from pipeline.frame import Frame, LutKind
-from pipeline.options import ColorMode, Equalization, Mode, Options, Orientation, Output
-from service.codec import decode, encode_jpeg, encode_png
-from service.codec.profile import with_profile
-from service.codec.tiff import encode_tiff
-from service.files.commands import enhance
-from service.files.errors import BadFileError, UsageError
-from service.files.features import open_features, with_features
-from service.files.flow import Job, enhanced
-from service.files.image import describe_image, enhance_image
-from service.files.kind import Kind, kind_of, moves
-from service.files.still import read_still, recolored
-from service.header import read_header, read_profile
-from service.header.profile import MAX_BYTES
 
 EQUALIZE = Options(equalization=Equalization(Mode.EQUALIZE))
 
@@ -260,7 +259,9 @@ def test_a_jpeg_of_deep_gray_has_the_mapping_that_is_made_for_8_bits(
 ) -> None:
     pixels, seen = deep(rng), []
     (tmp_path / "in.png").write_bytes(encode_png(pixels))
-    monkeypatch.setattr("service.files.image.encode_jpeg", lambda shown, quality: seen.append(shown) or b"")
+    monkeypatch.setattr(
+        "lumaflow_service.files.image.encode_jpeg", lambda shown, quality: seen.append(shown) or b""
+    )
     enhance_image(tmp_path / "in.png", tmp_path / "out.jpg", Job(options=EQUALIZE))
     options = replace(EQUALIZE, output=Output.DISPLAY)
     assert np.array_equal(seen[0], through_a_lane(Frame(pixels, PixelFormat.GRAY16), options))

@@ -7,26 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import av
+import lumaflow.formats
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
 from films import SIZE, content, make_film, psnr
+from lumaflow.errors import LumaflowError
+from lumaflow.formats import PixelFormat, Range
+from lumaflow.frame import Frame
+from lumaflow.options import Equalization, Mode, Options, Orientation
+from lumaflow_service.files import recording
+from lumaflow_service.files.errors import BadFileError, UsageError
+from lumaflow_service.files.features import open_features, with_features
+from lumaflow_service.files.film import Film, open_film
+from lumaflow_service.files.flow import Job, enhanced
+from lumaflow_service.files.outcome import Outcome
+from lumaflow_service.files.picture import planes_of
+from lumaflow_service.files.recording import Shape
+from lumaflow_service.files.video import describe_video, enhance_video
 from numpy.typing import NDArray
-
-import pipeline.formats
-from pipeline.errors import LumaflowError
-from pipeline.formats import PixelFormat, Range
-from pipeline.frame import Frame
-from pipeline.options import Equalization, Mode, Options, Orientation
-from service.files import recording
-from service.files.errors import BadFileError, UsageError
-from service.files.features import open_features, with_features
-from service.files.film import Film, open_film
-from service.files.flow import Job, enhanced
-from service.files.outcome import Outcome
-from service.files.picture import planes_of
-from service.files.recording import Shape
-from service.files.video import describe_video, enhance_video
 
 QUARTER_TURN = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
 
@@ -124,7 +123,7 @@ def test_luma_is_what_a_lane_makes_of_it_and_chroma_stays_to_the_bit(
     assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == pixel_format
     assert outcome.notes == []
     gray = PixelFormat.GRAY10 if "10" in pixel_format else PixelFormat.GRAY8
-    color = pipeline.formats.Color(Range.FULL if range_ == 2 else Range.LIMITED)
+    color = lumaflow.formats.Color(Range.FULL if range_ == 2 else Range.LIMITED)
     raw = planes(film)
     wanted = enhanced([Frame(one[0], gray, color=color) for one in raw], job)
     for before, after, (_, result) in zip(raw, planes(outcome.target), wanted, strict=True):

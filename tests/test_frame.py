@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-
-from pipeline import Alignment, Color, Frame, FrameError, Geometry, Orientation, PixelFormat, Range
-from pipeline.frame import MAX_SIDE_PX
+from lumaflow import Alignment, Color, Frame, FrameError, Geometry, Orientation, PixelFormat, Range
+from lumaflow.frame import MAX_SIDE_PX
 
 GRAY, BGR = PixelFormat.GRAY8, PixelFormat.BGR24
 

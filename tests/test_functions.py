@@ -5,10 +5,8 @@ import numpy as np
 import oracle
 import oracle_frames
 import pytest
-from pictures import picture
-
-from pipeline import FrameError, OptionError, functions
-from pipeline.options import (
+from lumaflow import FrameError, OptionError, functions
+from lumaflow.options import (
     Equalization,
     HogLayout,
     LbpMapping,
@@ -18,6 +16,7 @@ from pipeline.options import (
     Output,
     Region,
 )
+from pictures import picture
 
 
 class Exchanged:

@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lumaflow_service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
+from lumaflow_service.header import (
+    MAX_CHUNKS,
+    MAX_SCANS,
+    ImageHeader,
+    ImageKind,
+    exif_orientation,
+    read_header,
+)
 from PIL import Image
-
-from service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
-from service.header import MAX_CHUNKS, MAX_SCANS, ImageHeader, ImageKind, exif_orientation, read_header
 
 LIMIT = 50_000_000
 

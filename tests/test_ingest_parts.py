@@ -5,12 +5,11 @@ import time
 from random import Random
 
 import pytest
+from lumaflow_service.ingest.backoff import Backoff
+from lumaflow_service.ingest.frozen import luma_sample
+from lumaflow_service.ingest.mailbox import Mailbox
+from lumaflow_service.ingest.watchdog import Watchdog
 from test_laying import decoded
-
-from service.ingest.backoff import Backoff
-from service.ingest.frozen import luma_sample
-from service.ingest.mailbox import Mailbox
-from service.ingest.watchdog import Watchdog
 
 
 def test_waits_double_up_to_thirty_seconds_with_jitter_for_ever() -> None:
@@ -74,7 +73,7 @@ def test_a_camera_stalls_by_its_own_pace(interval: float, limit: float) -> None:
 
 
 def test_a_call_that_overstays_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from service.ingest import watchdog as module
+    from lumaflow_service.ingest import watchdog as module
 
     ended = threading.Event()
     monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)

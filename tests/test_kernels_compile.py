@@ -7,12 +7,11 @@ from itertools import product
 
 import pytest
 from cupy.cuda import nvrtc
-
-from pipeline.cuda.compiler import MODES, Source, kernel_sources, turn_source
-from pipeline.errors import OptionError
-from pipeline.formats import Alignment, Family, PixelFormat, Range
-from pipeline.geometry import Geometry
-from pipeline.options import (
+from lumaflow.cuda.compiler import MODES, Source, kernel_sources, turn_source
+from lumaflow.errors import OptionError
+from lumaflow.formats import Alignment, Family, PixelFormat, Range
+from lumaflow.geometry import Geometry
+from lumaflow.options import (
     ColorMode,
     Equalization,
     Hog,
@@ -141,7 +140,7 @@ def test_a_changed_header_is_compiled_anew(tmp_path, monkeypatch):
     source = default_sources()[0]
     before = source.flags
     (tmp_path / "pixels.cuh").write_text("// another")
-    monkeypatch.setattr("pipeline.cuda.compiler.FOLDER", tmp_path)
+    monkeypatch.setattr("lumaflow.cuda.compiler.FOLDER", tmp_path)
     assert [flag for flag in source.flags if flag.startswith("-DHEADERS")] != [
         flag for flag in before if flag.startswith("-DHEADERS")
     ]

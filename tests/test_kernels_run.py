@@ -12,11 +12,7 @@ import numpy as np
 import oracle_frames
 import pytest
 from frames import copied, frame_of, pitched
-from one import enhance, enhance_all, frame
-from pictures import SIZES, picture
-from shim import Shim, ShimError, open_shim, run_step
-
-from pipeline import (
+from lumaflow import (
     Alignment,
     ColorMode,
     Enhanced,
@@ -37,11 +33,14 @@ from pipeline import (
     Region,
     functions,
 )
-from pipeline.cuda import compiler, launch, turn, words
-from pipeline.cuda.arrays import constant_tables, result_arrays, scratch_arrays
-from pipeline.cuda.scope import scope_of
-from pipeline.cuda.tone import open_tone
-from pipeline.tables import level_span, plain_lut
+from lumaflow.cuda import compiler, launch, turn, words
+from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
+from lumaflow.cuda.scope import scope_of
+from lumaflow.cuda.tone import open_tone
+from lumaflow.tables import level_span, plain_lut
+from one import enhance, enhance_all, frame
+from pictures import SIZES, picture
+from shim import Shim, ShimError, open_shim, run_step
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 ALL = {"hog": Hog(), "lbp": Lbp(labels=True), "heatmap": True}

@@ -6,10 +6,7 @@ from itertools import product
 import numpy as np
 import oracle
 import pytest
-from one import enhance, enhance_all, frame, kept
-from pictures import picture
-
-from pipeline import (
+from lumaflow import (
     ColorMode,
     DeviceError,
     Equalization,
@@ -30,6 +27,8 @@ from pipeline import (
     StateError,
     open_lane,
 )
+from one import enhance, enhance_all, frame, kept
+from pictures import picture
 
 EQUALIZE, CLAHE = Options(Equalization(Mode.EQUALIZE)), Options(Equalization(Mode.CLAHE))
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)

@@ -9,9 +9,7 @@ import oracle
 import oracle_frames
 import pytest
 from frames import copied, frame_of, pitched
-from one import enhance_all, kept
-
-from pipeline import (
+from lumaflow import (
     Alignment,
     Color,
     ColorMode,
@@ -34,6 +32,7 @@ from pipeline import (
     Region,
     open_lane,
 )
+from one import enhance_all, kept
 
 DEEP = [PixelFormat.GRAY10, PixelFormat.GRAY12, PixelFormat.GRAY14, PixelFormat.GRAY16]
 PLANAR = [PixelFormat.NV12, PixelFormat.I420, PixelFormat.P010]

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from service.latency import Latency
+from lumaflow_service.latency import Latency
 
 
 class Clock:

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
-
-from pipeline.formats import Alignment, Matrix, PixelFormat, Range
-from pipeline.frame import Frame
-from pipeline.geometry import Geometry
-from service.codec import displayed
-from service.doorbell import Captured, Levels, pack, unpack
-from service.files.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID
-from service.ingest.laying import laid_geometry, lay, matrix_of
-from service.yuv import rows
+from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
+from lumaflow_service.codec import displayed
+from lumaflow_service.doorbell import Captured, Levels, pack, unpack
+from lumaflow_service.files.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID
+from lumaflow_service.ingest.laying import laid_geometry, lay, matrix_of
+from lumaflow_service.yuv import rows
 
 SIZE = (48, 32)
 SAME = {

@@ -3,14 +3,13 @@
 import re
 
 import pytest
+from lumaflow.frame import LutKind
+from lumaflow.stage import Stage
+from lumaflow_service.doorbell import Reply, Report
+from lumaflow_service.errors import BadFrameError, BusyError, WorkerStuckError
+from lumaflow_service.ingest.errors import Cause
+from lumaflow_service.metrics import LOSSES, MAX_SOURCE_LABELS, RESTARTS, Metrics
 from prometheus_client import CollectorRegistry
-
-from pipeline.frame import LutKind
-from pipeline.stage import Stage
-from service.doorbell import Reply, Report
-from service.errors import BadFrameError, BusyError, WorkerStuckError
-from service.ingest.errors import Cause
-from service.metrics import LOSSES, MAX_SOURCE_LABELS, RESTARTS, Metrics
 
 REPLY = Reply(1, device="cpu", lut="own", stage_seconds={"lut": 3e-5, "apply": 0.004}, frame_seconds=0.006)
 

@@ -5,10 +5,9 @@ import subprocess
 import sys
 
 import pytest
-
-from pipeline.backend import memory_held, open_lane
-from pipeline.formats import PixelFormat
-from pipeline.geometry import Geometry
+from lumaflow.backend import memory_held, open_lane
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
 
 FRAME = Geometry(1280, 720, PixelFormat.GRAY8)
 
@@ -26,7 +25,7 @@ def test_a_lanes_memory_is_counted_while_it_is_open(device: str) -> None:
 
 GROW = """
 import numpy as np
-from pipeline.backend import memory_held
+from lumaflow.backend import memory_held
 before = memory_held("cpu")
 used = np.ones(64 << 20, np.uint8)
 print(memory_held("cpu").device_bytes - before.device_bytes, before.pinned_bytes)

@@ -4,9 +4,8 @@ import math
 from dataclasses import FrozenInstanceError
 
 import pytest
-
-from pipeline import Equalization, Hog, Lbp, LbpMapping, Mode, OptionError, Options
-from pipeline.options import MAX_TILES
+from lumaflow import Equalization, Hog, Lbp, LbpMapping, Mode, OptionError, Options
+from lumaflow.options import MAX_TILES
 
 
 def test_the_defaults_are_clahe_of_eight_by_eight():

@@ -4,13 +4,12 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
-
-from service.doorbell import Job, Reply, View
-from service.errors import UnknownSourceError, not_kept
-from service.options import SourceOptions
-from service.pictures import Picture, Pictures
-from service.slots import Slot, SlotMemory, SlotRing
-from service.sources import Source
+from lumaflow_service.doorbell import Job, Reply, View
+from lumaflow_service.errors import UnknownSourceError, not_kept
+from lumaflow_service.options import SourceOptions
+from lumaflow_service.pictures import Picture, Pictures
+from lumaflow_service.slots import Slot, SlotMemory, SlotRing
+from lumaflow_service.sources import Source
 
 
 @dataclass

@@ -9,9 +9,8 @@ import pytest
 from browser import Film, scene
 from cameras import rtsp_server
 from films import make_film
-
-from service import cli
-from service.codec import encode_jpeg
+from lumaflow_service import cli
+from lumaflow_service.codec import encode_jpeg
 
 
 def probed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:

@@ -1,9 +1,8 @@
 """Frames that kill workers."""
 
 import pytest
-
-from service.errors import BadFrameError
-from service.quarantine import MOST_SUSPECTS, Quarantine
+from lumaflow_service.errors import BadFrameError
+from lumaflow_service.quarantine import MOST_SUSPECTS, Quarantine
 
 POISON = memoryview(b"poison frame")
 

@@ -11,21 +11,20 @@ import numpy as np
 import oracle
 import pytest
 from cupy.cuda import nvrtc
+from lumaflow import functions
+from lumaflow.backend import available_devices
+from lumaflow.cuda import seeds
+from lumaflow.cuda.seeds import launch, source
+from lumaflow.errors import DeviceError
+from lumaflow.options import LbpMapping
+from lumaflow.tables import hog_gamma, hog_weights, lbp_labels
+from lumaflow_service.bench.figure import Figure, Missing
+from lumaflow_service.bench.people import people_weights, window_scores
+from lumaflow_service.bench.seeds import measure_seeds
+from lumaflow_service.bench.seeds.equalization import flight_figures, stage_figures
+from lumaflow_service.bench.seeds.features import error_figures, ladder_figures, variant_figures
 from pictures import picture
 from shim import ShimKernel, build, require_compiler
-
-from pipeline import functions
-from pipeline.backend import available_devices
-from pipeline.cuda import seeds
-from pipeline.cuda.seeds import launch, source
-from pipeline.errors import DeviceError
-from pipeline.options import LbpMapping
-from pipeline.tables import hog_gamma, hog_weights, lbp_labels
-from service.bench.figure import Figure, Missing
-from service.bench.people import people_weights, window_scores
-from service.bench.seeds import measure_seeds
-from service.bench.seeds.equalization import flight_figures, stage_figures
-from service.bench.seeds.features import error_figures, ladder_figures, variant_figures
 
 detector = pytest.mark.skipif(
     not hasattr(cv2, "HOGDescriptor_getDefaultPeopleDetector"), reason="OpenCV 5 has no people detector"
@@ -163,7 +162,7 @@ def test_no_gradient_is_too_large_for_half_precision(kernel):
 @pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
 @pytest.mark.parametrize(("read", "half"), [*product(range(3), range(2))])
 def test_gradients_on_a_gpu_are_those_of_the_cpu(rng, read, half):
-    from pipeline.cuda.seeds import trials
+    from lumaflow.cuda.seeds import trials
 
     luma = cupy.asarray(rng.integers(0, 256, (64, 128), np.uint8))
     gradients = cupy.empty((*luma.shape, 2), trials.KINDS[half])
@@ -180,7 +179,7 @@ def test_gradients_on_a_gpu_are_those_of_the_cpu(rng, read, half):
 @pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
 @pytest.mark.parametrize(("half", "tolerance"), [(0, 2e-6), (1, 5e-4)])
 def test_descriptors_on_a_gpu_are_those_of_the_cpu(rng, half, tolerance):
-    from pipeline.cuda.seeds import trials
+    from lumaflow.cuda.seeds import trials
 
     luma = picture(rng, (136, 264), 3)
     found = trials.describe(0, luma, half)

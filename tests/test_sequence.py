@@ -7,9 +7,8 @@ from pathlib import Path
 import av
 import numpy as np
 import oracle
+from lumaflow import Enhanced, Equalization, Frame, LutKind, Mode, Options, PixelFormat
 from one import enhance_all
-
-from pipeline import Enhanced, Equalization, Frame, LutKind, Mode, Options, PixelFormat
 
 FRAMES = 40
 CLAHE_FRAMES = 3

@@ -8,21 +8,20 @@ import av
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
+from lumaflow_service.codec import displayed
+from lumaflow_service.doorbell import Levels, Shown, size_of
+from lumaflow_service.files.color import BT601, BT709, FULL, LIMITED, Color, to_bgr
+from lumaflow_service.ingest.cameras import clamped
+from lumaflow_service.ingest.config import CameraConfig, Record
+from lumaflow_service.ingest.laying import laid_geometry, lay, matrix_of
+from lumaflow_service.ingest.shot import Shot
+from lumaflow_service.options import SourceOptions
+from lumaflow_service.sinks.recorder import Recorder
+from lumaflow_service.sinks.show import Show
+from lumaflow_service.sinks.signal_lost import lost_since
+from lumaflow_service.slots import SlotMemory
+from lumaflow_service.yuv import rows
 from test_laying import SIZE, decoded
-
-from service.codec import displayed
-from service.doorbell import Levels, Shown, size_of
-from service.files.color import BT601, BT709, FULL, LIMITED, Color, to_bgr
-from service.ingest.cameras import clamped
-from service.ingest.config import CameraConfig, Record
-from service.ingest.laying import laid_geometry, lay, matrix_of
-from service.ingest.shot import Shot
-from service.options import SourceOptions
-from service.sinks.recorder import Recorder
-from service.sinks.show import Show
-from service.sinks.signal_lost import lost_since
-from service.slots import SlotMemory
-from service.yuv import rows
 
 BASE = Fraction(1, 90_000)
 

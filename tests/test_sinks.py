@@ -20,29 +20,28 @@ import numpy as np
 import pytest
 from cameras import Server, rtsp_server
 from films import content, dim_frame, make_film, psnr
+from lumaflow.frame import Frame
+from lumaflow_service.files.color import Color
+from lumaflow_service.ingest.address import Policy, check_url
+from lumaflow_service.ingest.config import CameraConfig, Descriptors, Kept, Publish, Record, Snapshot
+from lumaflow_service.ingest.errors import SinkError
+from lumaflow_service.ingest.feed import Feed
+from lumaflow_service.ingest.opening import Opening, open_container
+from lumaflow_service.ingest.watchdog import Watchdog
+from lumaflow_service.sinks import encoding, outputs
+from lumaflow_service.sinks.descriptors import DescriptorFiles
+from lumaflow_service.sinks.encoding import best_encoder
+from lumaflow_service.sinks.outlet import MOST_WAITING, Outlet
+from lumaflow_service.sinks.outputs import open_outputs
+from lumaflow_service.sinks.publisher import Publisher
+from lumaflow_service.sinks.recorder import Recorder
+from lumaflow_service.sinks.relay import AT_ONCE, relay
+from lumaflow_service.sinks.shelf import Shelf
+from lumaflow_service.sinks.show import Show
+from lumaflow_service.sinks.signal_lost import lost_since
+from lumaflow_service.sinks.snapshot import Snapshots
+from lumaflow_service.sinks.sound import Sound, SoundKind
 from proxy import Answering, Proxy
-
-from pipeline.frame import Frame
-from service.files.color import Color
-from service.ingest.address import Policy, check_url
-from service.ingest.config import CameraConfig, Descriptors, Kept, Publish, Record, Snapshot
-from service.ingest.errors import SinkError
-from service.ingest.feed import Feed
-from service.ingest.opening import Opening, open_container
-from service.ingest.watchdog import Watchdog
-from service.sinks import encoding, outputs
-from service.sinks.descriptors import DescriptorFiles
-from service.sinks.encoding import best_encoder
-from service.sinks.outlet import MOST_WAITING, Outlet
-from service.sinks.outputs import open_outputs
-from service.sinks.publisher import Publisher
-from service.sinks.recorder import Recorder
-from service.sinks.relay import AT_ONCE, relay
-from service.sinks.shelf import Shelf
-from service.sinks.show import Show
-from service.sinks.signal_lost import lost_since
-from service.sinks.snapshot import Snapshots
-from service.sinks.sound import Sound, SoundKind
 
 BASE = Fraction(1, 90_000)
 WALL = 1_800_000_000.0
@@ -590,7 +589,7 @@ def relays() -> list[int]:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid() and b"service.sinks.relay" in (folder / "cmdline").read_bytes():
+            if parent == os.getpid() and b"lumaflow_service.sinks.relay" in (folder / "cmdline").read_bytes():
                 found.append(int(folder.name))
     return found
 

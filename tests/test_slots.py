@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-
-from pipeline.errors import StateError
-from service.errors import BusyError, TooLargeError
-from service.slots import BUFFERS, SlotMemory, SlotRing, whole_pages
+from lumaflow.errors import StateError
+from lumaflow_service.errors import BusyError, TooLargeError
+from lumaflow_service.slots import BUFFERS, SlotMemory, SlotRing, whole_pages
 
 
 @pytest.fixture

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 from cameras import Server, rtsp_server
+from lumaflow_service.doorbell import Assignment, Captured, Job, Reply
+from lumaflow_service.ingest.config import CameraConfig
+from lumaflow_service.ingest.supervisor import Parts, Supervisor
+from lumaflow_service.metrics import Metrics
+from lumaflow_service.options import SourceOptions
+from lumaflow_service.slots import Slot, SlotMemory, SlotRing
+from lumaflow_service.sources import Sources
 from prometheus_client import CollectorRegistry
-
-from service.doorbell import Assignment, Captured, Job, Reply
-from service.ingest.config import CameraConfig
-from service.ingest.supervisor import Parts, Supervisor
-from service.metrics import Metrics
-from service.options import SourceOptions
-from service.slots import Slot, SlotMemory, SlotRing
-from service.sources import Sources
 
 INTERVAL = 0.25
 SLOW = 1.5 * INTERVAL

@@ -3,10 +3,9 @@
 import numpy as np
 import oracle
 import pytest
+from lumaflow import Geometry, HogLayout, LbpMapping, PixelFormat
+from lumaflow.tables import blend, clip_limit, hog_gamma, hog_shape, hog_weights, lbp_shape, tile_grid
 from pictures import SIZES
-
-from pipeline import Geometry, HogLayout, LbpMapping, PixelFormat
-from pipeline.tables import blend, clip_limit, hog_gamma, hog_shape, hog_weights, lbp_shape, tile_grid
 
 
 @pytest.mark.parametrize("tiles", [(8, 8), (1, 1), (3, 5), (64, 2)])

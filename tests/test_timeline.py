@@ -5,8 +5,7 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from service.ingest.timeline import Timeline
+from lumaflow_service.ingest.timeline import Timeline
 
 F = Fraction
 

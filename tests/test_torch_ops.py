@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from pipeline import functions
+from lumaflow import functions
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
 

@@ -8,12 +8,11 @@ import cv2
 import httpx
 import numpy as np
 import pytest
-
-from service.doorbell import Job, Media, Op, Reply
-from service.errors import TooLargeError, UnknownTrialError
-from service.options import SourceOptions
-from service.slots import Slot, SlotMemory
-from service.trials import KEPT_SECONDS, Trial, Trials
+from lumaflow_service.doorbell import Job, Media, Op, Reply
+from lumaflow_service.errors import TooLargeError, UnknownTrialError
+from lumaflow_service.options import SourceOptions
+from lumaflow_service.slots import Slot, SlotMemory
+from lumaflow_service.trials import KEPT_SECONDS, Trial, Trials
 
 PICTURE = np.tile(np.arange(0, 96, dtype=np.uint8), (64, 1))
 PNG = {"Content-Type": "image/png"}

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from frames import frame_of
+from lumaflow.backend import available_devices
+from lumaflow.cuda import tuned
+from lumaflow.cuda.shapes import CHOICES, DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.tuned import Key, cache_folder, kernels_digest, load, shapes_for, store
+from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
+from lumaflow_service import doctor
 from one import enhance_all
 from shim import open_shim, run_step
-
-from pipeline.backend import available_devices
-from pipeline.cuda import tuned
-from pipeline.cuda.shapes import CHOICES, DEFAULT_SHAPES, Shapes
-from pipeline.cuda.tuned import Key, cache_folder, kernels_digest, load, shapes_for, store
-from pipeline.frame import Geometry, PixelFormat
-from pipeline.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
-from service import doctor
 
 KEY = Key("some GPU", 13000, "of these kernels")
 LEAST, MOST = (Shapes(**{name: pick(values) for name, values in CHOICES.items()}) for pick in (min, max))

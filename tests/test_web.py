@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-WEB = Path(str(files("service") / "web"))
+WEB = Path(str(files("lumaflow_service") / "web"))
 HTML = (WEB / "index.html").read_text(encoding="utf-8")
 SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(WEB.glob("*.js"))}
 TEXTS = {**SCRIPTS, **{p.name: p.read_text(encoding="utf-8") for p in WEB.iterdir() if p.suffix != ".js"}}
@@ -111,7 +111,7 @@ def test_the_page_has_landmarks_a_language_and_live_regions(page: _Tags) -> None
 
 
 def test_every_option_and_each_of_its_values_has_words_of_its_own() -> None:
-    from service.options import SourceOptions
+    from lumaflow_service.options import SourceOptions
 
     schema = SourceOptions.model_json_schema()
     words = SCRIPTS["options.js"]
@@ -122,22 +122,22 @@ def test_every_option_and_each_of_its_values_has_words_of_its_own() -> None:
 
 
 def test_every_cause_a_camera_can_give_has_words() -> None:
-    from service.api.states import CameraState
+    from lumaflow_service.api.states import CameraState
 
     causes = {cause for cause in get_args(CameraState.model_fields["cause"].annotation) if cause}
     assert set(re.findall(r"^  (\w+): \"", SCRIPTS["words.js"], re.MULTILINE)) == causes
 
 
 def test_every_stage_of_the_pipeline_has_a_colour() -> None:
-    from pipeline.stage import Stage
+    from lumaflow.stage import Stage
 
     coloured = set(re.findall(r'^\[data-stage="(\w+)"\] \{', TEXTS["figures.css"], re.MULTILINE))
     assert coloured == {stage.value for stage in Stage}
 
 
 def test_every_figure_the_scripts_read_is_in_the_answers_of_the_api() -> None:
-    from service.api.figures import Histograms
-    from service.api.states import SourceState
+    from lumaflow_service.api.figures import Histograms
+    from lumaflow_service.api.states import SourceState
 
     read = {name for text in SCRIPTS.values() for name in re.findall(r"\bsource\.([a-z_]+)", text)}
     assert {"frames_per_second", "stage_latency", "options", "geometry"} <= read

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 from browser import filmed
 from conftest import RunningService
+from lumaflow_service.app import STATUS
+from lumaflow_service.errors import MissingExtraError
+from lumaflow_service.webrtc import peers
 from numpy.typing import NDArray
-
-from service.app import STATUS
-from service.errors import MissingExtraError
-from service.webrtc import peers
 
 aiortc = pytest.importorskip("aiortc", reason="the extra is missing; type: pip install -e '.[webrtc]'")
 

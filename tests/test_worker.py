@@ -11,9 +11,8 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-
-from service.doorbell import Hello, Job, Media, Op, Reply, pack, pair, unpack
-from service.slots import SlotMemory
+from lumaflow_service.doorbell import Hello, Job, Media, Op, Reply, pack, pair, unpack
+from lumaflow_service.slots import SlotMemory
 
 SLOTS, SLOT_BYTES = 4, 1 << 20
 LIMITS = {
@@ -40,7 +39,7 @@ class Desk:
         self.doorbell.settimeout(120)
         descriptors = (theirs.fileno(), self.memory.fd)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "service.worker", *map(str, descriptors), json.dumps(limits)],
+            [sys.executable, "-m", "lumaflow_service.worker", *map(str, descriptors), json.dumps(limits)],
             pass_fds=descriptors,
             stderr=subprocess.PIPE,
         )

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-
-from pipeline import DeviceError, DeviceMemoryError, Frame, Geometry, PixelFormat
-from service.errors import WorkerUnavailableError
-from service.options import SourceOptions
-from service.worker.lanes import Lanes
-from service.worker.worker import told
+from lumaflow import DeviceError, DeviceMemoryError, Frame, Geometry, PixelFormat
+from lumaflow_service.errors import WorkerUnavailableError
+from lumaflow_service.options import SourceOptions
+from lumaflow_service.worker.lanes import Lanes
+from lumaflow_service.worker.worker import told
 
 GEOMETRY = Geometry(64, 48, PixelFormat.GRAY8)
 OPTIONS = SourceOptions().model_dump(mode="json")

@@ -3,11 +3,10 @@
 import cv2
 import numpy as np
 import pytest
-
-from pipeline.formats import Chroma, Color, Matrix, PixelFormat, Range
-from pipeline.frame import Frame
-from pipeline.geometry import Geometry
-from service.yuv import to_bgr
+from lumaflow.formats import Chroma, Color, Matrix, PixelFormat, Range
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
+from lumaflow_service.yuv import to_bgr
 
 YUV = [PixelFormat.NV12, PixelFormat.I420, PixelFormat.P010, PixelFormat.YUYV, PixelFormat.UYVY]
 

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import cv2
 from browser import chromium, filmed
+from lumaflow_service.bench.processes import descendants
+from lumaflow_service.bench.server import Server, serving
+from lumaflow_service.codec import encode_jpeg
+from lumaflow_service.ingest.scene import Scene
 from websockets.asyncio.client import connect
-
-from service.bench.processes import descendants
-from service.bench.server import Server, serving
-from service.codec import encode_jpeg
-from service.ingest.scene import Scene
 
 WIDTH, HEIGHT, FRAMES, FIRST = 1280, 720, 30, 520
 SECONDS, SETTLE_SECONDS, ROUNDS = 10.0, 3.0, 3

@@ -7,12 +7,11 @@ on PyTorch's current stream. The operators have shape functions, so that `torch.
 from typing import Any
 
 import torch
-
-from pipeline import Equalization, functions
-from pipeline.formats import PixelFormat
-from pipeline.geometry import Geometry
-from pipeline.options import HogLayout, Lbp
-from pipeline.tables import hog_shape, lbp_shape
+from lumaflow import Equalization, functions
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
+from lumaflow.options import HogLayout, Lbp
+from lumaflow.tables import hog_shape, lbp_shape
 
 
 def _into(out: torch.Tensor) -> dict[str, Any]:

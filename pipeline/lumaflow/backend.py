@@ -1,0 +1,106 @@
+"""Choosing a device and opening a lane on it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lumaflow.errors import DeviceError, FrameError, OptionError
+from lumaflow.frame import Geometry
+from lumaflow.lane import Lane
+from lumaflow.options import Options
+
+DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The device that was chosen, "cpu" or "cuda:N", and why in one sentence."""
+
+    device: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that this process holds on a device, and bytes of host memory that it page-locked for it."""
+
+    device_bytes: int
+    pinned_bytes: int
+
+
+def available_devices() -> list[str]:
+    """Devices on which a lane can be opened here: "cpu", then every usable "cuda:N"."""
+    from lumaflow.cuda.probe import probe
+
+    return ["cpu", *probe().devices]
+
+
+def choose_device(wanted: str = "auto") -> Choice:
+    """Decide once where to run: `wanted` is "auto", "cpu", "cuda" or "cuda:N".
+
+    Raises DeviceError when a GPU is asked for by name and cannot be used, never falling back in silence.
+    """
+    if wanted == "cpu":
+        return Choice("cpu", "asked for")
+    if wanted not in ("auto", "cuda") and not re.fullmatch("cuda:[0-9]+", str(wanted)):
+        raise DeviceError(f"the device {wanted!r} came; give auto, cpu, cuda or cuda:N")
+    from lumaflow.cuda.probe import probe
+
+    found = probe()
+    if wanted == "auto":
+        return Choice(found.devices[0] if found.devices else "cpu", found.reason)
+    if not found.devices:
+        raise DeviceError(f"{wanted} was asked for, but {found.reason}")
+    device = found.devices[0] if wanted == "cuda" else wanted
+    if device not in found.devices:
+        raise DeviceError(f"{wanted} was asked for; the GPUs here are {', '.join(found.devices)}")
+    return Choice(device, "asked for")
+
+
+def open_lane(device: str, geometry: Geometry, options: Options = DEFAULT_OPTIONS) -> Lane:
+    """Open a lane on `device` (as for `choose_device`); all its memory is taken here.
+
+    Raises DeviceError, or DeviceMemoryError when the device has no room for it; FrameError or OptionError for
+    what is no geometry or no options.
+    """
+    if not isinstance(geometry, Geometry):
+        raise FrameError(
+            f"{geometry!r} came as a geometry; give Geometry(width, height, PixelFormat.BGR24), say"
+        )
+    if not isinstance(options, Options):
+        raise OptionError(f"{options!r} came as options; give Options(Equalization(Mode.EQUALIZE)), say")
+    chosen = choose_device(device).device
+    if chosen == "cpu":
+        from lumaflow.cpu.lane import CpuLane
+
+        return CpuLane(geometry, options)
+    from lumaflow.cuda.lane import CudaLane
+
+    return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options)
+
+
+def memory_held(device: str) -> Memory:
+    """What all lanes of this process hold on their GPU; on the CPU the process's own memory in use."""
+    if device == "cpu":
+        fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+        return Memory(int(fields["RssAnon"].split()[0]) * 1024, 0)
+    from lumaflow.cuda.memory import held
+
+    return Memory(held.device_bytes, held.pinned_bytes)
+
+
+def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:
+    """Let `device` read and write `memory` (a shared mapping, say) by itself; returns what undoes it.
+
+    Frames and outs that lie there are then copied by the GPU alone. On the CPU there is nothing to do.
+    Raises DeviceError, or DeviceMemoryError when so much cannot be locked.
+    """
+    if device == "cpu":
+        return lambda: None
+    from lumaflow.cuda.memory import Registration
+
+    return Registration(memory).close

@@ -1,0 +1,61 @@
+"""One place of a CPU lane's ring: everything that a frame in flight is read from and written to."""
+
+import numpy as np
+
+from lumaflow.frame import Frame, HeatMap, Plane
+from lumaflow.geometry import Geometry
+from lumaflow.options import Options
+from lumaflow.tables import hog_shape, lbp_shape
+
+
+class Slot:
+    """The buffers of one frame in flight; features that were not asked for are None.
+
+    input, output : frames as they come and as they go
+    bins : (2^b,) uint32
+    lut : (rows, columns, 2^b) uint8 or uint16
+    heatmap, hog, lbp, lbp_labels : as in `Enhanced`
+    """
+
+    def __init__(self, geometry: Geometry, output: Geometry, options: Options) -> None:
+        columns, rows = options.equalization.grid
+        levels = 1 << geometry.layout.bits
+        self.input = Frame.empty(geometry)
+        self.output = Frame.empty(output)
+        self.bins = np.empty(levels, np.uint32)
+        self.lut = np.empty((rows, columns, levels), output.dtype)
+        self.heatmap = _heatmap(options.equalization.tiles) if options.heatmap else None
+        self.hog = np.empty(hog_shape(output, options.hog.layout), np.float32) if options.hog else None
+        self.lbp = np.empty(lbp_shape(output, options.lbp.mapping), np.uint16) if options.lbp else None
+        labels = options.lbp is not None and options.lbp.labels
+        self.lbp_labels = np.empty((output.height, output.width), np.uint8) if labels else None
+
+    def take(self, frame: Frame) -> tuple[Plane, ...]:
+        """The frame's planes as the kernels want them: where they lie, or copied in.
+
+        Kernels are compiled for one kind of array, packed and writable; any other is copied.
+        """
+        return tuple(
+            _packed(plane, own, copy=True) for plane, own in zip(frame.planes, self.input.planes, strict=True)
+        )
+
+    def target(self, out: Frame | None) -> tuple[Plane, ...]:
+        """Where the kernels write the enhanced planes: into `out` where packed, else into the slot."""
+        own = self.output.planes
+        if out is None:
+            return own
+        return tuple(_packed(plane, own, copy=False) for plane, own in zip(out.planes, own, strict=True))
+
+
+def _packed(plane: Plane, own: Plane, *, copy: bool) -> Plane:
+    plain = np.asarray(plane)
+    if plain.flags.c_contiguous and plain.flags.writeable and plain.flags.aligned:
+        return plain
+    if copy:
+        np.copyto(own, plain)
+    return own
+
+
+def _heatmap(tiles: tuple[int, int]) -> HeatMap:
+    columns, rows = tiles
+    return HeatMap(np.empty((rows, columns), np.float64), np.empty((rows, columns), np.int64))

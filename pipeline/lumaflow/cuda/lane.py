@@ -1,0 +1,284 @@
+"""The CUDA lane: uploads frame N and counts it, and meanwhile shows it through the mapping of frame N-1."""
+
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+import cupy
+
+from lumaflow.cuda import transfer
+from lumaflow.cuda.delivery import deliver, reachable, shares_chroma
+from lumaflow.cuda.faults import translated
+from lumaflow.cuda.ring import Planes, Ring, Slot, Ticket
+from lumaflow.cuda.scope import scope_of
+from lumaflow.cuda.shapes import Shapes
+from lumaflow.cuda.step import Step
+from lumaflow.cuda.streams import Streams, record_outside, wait_outside
+from lumaflow.cuda.tuned import shapes_for
+from lumaflow.errors import StateError
+from lumaflow.frame import Enhanced, Frame, LutKind
+from lumaflow.geometry import Geometry
+from lumaflow.lane import beyond_depth, check_frame, output_geometry
+from lumaflow.options import Options
+from lumaflow.stage import Stage
+from lumaflow.succession import Succession
+
+WHOLE_FRAME_BYTES = 3 << 20
+"""Frames up to here are captured with their copies: at 720p a frame then takes 33 us instead of 44, for the
+host is what limits. At 1080p both are alike; at 4K single copies keep the wire busier, by 1 to 2 % (H200)."""
+
+ENQUEUING, WAITING = translated("enqueuing a frame"), translated("waiting for a frame")
+
+
+class CudaLane:
+    """A lane on one GPU; `submit` only enqueues, `collect` waits for the oldest frame.
+
+    A step is captured once a slot as CUDA graphs and replayed: one maps the frame, one describes it, while
+    the picture already goes down. Copies stay outside them, since the host side of a frame may lie in any
+    page-locked memory; so do the rare frames that are mapped by their own LUT or are corrupt. A small frame
+    that lies in its slot, stays there and is not timed has a third graph with the copies in it: one launch.
+    Enhanced pixels go straight to an `out` that is page-locked or lies on the device; any other is filled by
+    `collect`. Planes on the device are read and written once what CuPy's current stream holds is done.
+
+    Whether a value lies beyond the depth of a frame is known only when it is collected: then `collect`
+    refuses it, and it takes its number and its mapping with it, as if it had not been submitted. Only where
+    it came first are frames in flight behind it shown through its mapping, made of its clamped values.
+    """
+
+    def __init__(
+        self, index: int, geometry: Geometry, options: Options, shapes: Shapes | None = None
+    ) -> None:
+        self.device = f"cuda:{index}"
+        self.geometry = geometry
+        self.output = output_geometry(geometry, options)
+        self.options = options
+        self._stays = _chroma_stays(geometry, options)
+        self._device = cupy.cuda.Device(index)
+        null = cupy.cuda.Stream.null  # which clears and fills a lane's memory, whatever the caller's stream
+        with translated(f"opening a lane for {geometry}"), self._device, null:
+            self._streams = Streams()
+            self._step = Step(geometry, options, self._streams, shapes or shapes_for(index))
+            self._ring: Ring | None = Ring(geometry, options)
+            # Whose mapping a frame is given, at its submission; and, with the refused ones left out, as told.
+            self._planned, self._told = (Succession(options.equalization.mode) for _ in range(2))
+            self._sequence = 0
+            null.synchronize()  # the lane's streams do not wait for it
+            if options.graph:
+                self._step.capture(self._ring)
+                if geometry.frame_bytes <= WHOLE_FRAME_BYTES and options.timing_every > 1:
+                    for slot in self._ring.slots:
+                        self._capture(slot, self._ring.before(slot))
+
+    @property
+    def in_flight(self) -> int:
+        """Frames submitted and not yet collected, at most `options.slots`."""
+        return self._ring.submitted - self._ring.collected if self._ring else 0
+
+    def next_input(self) -> Frame:
+        """A frame in the page-locked input of the slot that the next `submit` takes."""
+        return self._next_slot(self._open_ring()).input
+
+    def submit(self, frame: Frame, out: Frame | None = None) -> None:
+        """Enqueue one frame; nothing is waited for. Raises FrameError, StateError, DeviceError."""
+        ring = self._open_ring()
+        slot = self._next_slot(ring)
+        check_frame(self.geometry, frame, self.output, out)
+        with ENQUEUING, self._device:
+            slot.ticket = ticket = self._ticket(ring, frame, out)
+            try:
+                self._enqueue(ring.before(slot), slot, ticket)
+            except BaseException:
+                with suppress(cupy.cuda.runtime.CUDARuntimeError):
+                    self._synchronize(ring)  # so that the slot is free again
+                raise
+        self._planned.advance(frame.corrupt)
+        ring.submitted += 1
+
+    def collect(self) -> Enhanced:
+        """Wait for the oldest frame in flight; its arrays are valid until the next `submit`."""
+        ring = self._open_ring()
+        if not self.in_flight:
+            raise StateError("nothing is in flight; submit a frame before you collect one")
+        slot = ring.oldest()
+        with WAITING, self._device:
+            slot.done.synchronize()
+            ring.collected += 1
+            return self._outcome(slot)
+
+    def close(self) -> None:
+        """Give all memory back; frames in flight are lost. Closing twice is harmless."""
+        ring, self._ring = self._ring, None
+        if ring is None:
+            return
+        try:
+            with translated("closing a lane"), self._device:
+                self._synchronize(ring)
+        finally:
+            del self._step, self._streams
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _capture(self, slot: Slot, previous: Slot) -> None:
+        """Capture all that becomes of a frame that lies in `slot` and whose picture stays there.
+
+        Such a graph has a stream of its own, so that one frame goes up and another comes down while a third
+        is mapped. What orders them is that each waits for the mapping of the frame before: for the record of
+        that event which was the last one when the graph is launched.
+        """
+        stream, enhance, hog = slot.stream, self._streams.enhance, self._streams.hog
+        stream.begin_capture()
+        slot.up.enqueue(stream)
+        slot.uploaded.record(stream)
+        enhance.wait_event(slot.uploaded)
+        wait_outside(enhance, previous.mapped)
+        self._step.map(slot, previous)
+        record_outside(slot.mapped, enhance)
+        slot.enhanced.record(enhance)
+        stream.wait_event(slot.enhanced)
+        slot.down.enqueue(stream)
+        if self._step.describes:
+            hog.wait_event(slot.enhanced)
+            self._step.describe(slot)
+            slot.described.record(hog)
+            stream.wait_event(slot.described)
+        if slot.down_described is not None:
+            slot.down_described.enqueue(stream)
+        slot.whole_graph = stream.end_capture()
+
+    def _enqueue(self, previous: Slot, slot: Slot, ticket: Ticket) -> None:
+        settled = _settle(slot, ticket)
+        if settled and slot.whole_graph is not None and ticket.plain:
+            slot.whole_graph.launch(slot.stream)
+            slot.done.record(slot.stream)
+            return
+        self._upload(slot, ticket, settled)
+        self._map(previous, slot, ticket)
+        if self._step.describes:
+            self._describe(slot, ticket)
+        self._download(slot, ticket)
+
+    def _upload(self, slot: Slot, ticket: Ticket, settled: bool) -> None:
+        upload, planes = self._streams.upload, ticket.frame.planes
+        if not settled:
+            _wait_for_owners(upload, planes)
+        with slot.clock.around(Stage.UPLOAD, upload, ticket.timed):
+            if settled:
+                (slot.up_luma if ticket.in_place else slot.up).enqueue(upload)
+            else:
+                count = 1 if ticket.in_place else len(planes)
+                transfer.copy_planes(upload, planes[:count], slot.incoming[:count])
+        slot.uploaded.record(upload)
+
+    def _map(self, previous: Slot, slot: Slot, ticket: Ticket) -> None:
+        enhance = self._streams.enhance
+        enhance.wait_event(slot.uploaded)
+        enhance.wait_event(previous.mapped)
+        if self.options.graph and ticket.steady:
+            slot.map_graphs[ticket.timed].launch(enhance)
+        else:
+            self._step.map(slot, previous, ticket.own, ticket.carried, ticket.timed)
+        slot.mapped.record(enhance)
+        slot.enhanced.record(enhance)
+
+    def _describe(self, slot: Slot, ticket: Ticket) -> None:
+        hog = self._streams.hog
+        hog.wait_event(slot.enhanced)
+        if self.options.graph:
+            slot.describe_graphs[ticket.timed].launch(hog)
+        else:
+            self._step.describe(slot, ticket.timed)
+        slot.described.record(hog)
+
+    def _download(self, slot: Slot, ticket: Ticket) -> None:
+        """The picture goes down while it is described."""
+        download, clock, timed = self._streams.download, slot.clock, ticket.timed
+        download.wait_event(slot.enhanced)
+        with clock.around(Stage.DOWNLOAD, download, timed):
+            if ticket.direct and ticket.out is not None:
+                _wait_for_owners(download, ticket.out.planes)
+                count = 1 if ticket.in_place else len(slot.planes)
+                transfer.copy_planes(download, slot.planes[:count], ticket.out.planes[:count])
+                slot.down_rest.enqueue(download)
+            else:
+                (slot.down_picture if ticket.in_place else slot.down).enqueue(download)
+        if self._step.describes:
+            download.wait_event(slot.described)
+        if slot.down_described is not None:
+            with clock.around(Stage.DOWNLOAD, download, timed, part=1):
+                slot.down_described.enqueue(download)
+        slot.done.record(download)
+
+    def _ticket(self, ring: Ring, frame: Frame, out: Frame | None) -> Ticket:
+        kind, age = self._planned.next
+        timed = ring.submitted % self.options.timing_every == 0
+        direct = out is not None and all(map(reachable, out.planes))
+        in_place = out is not None and self._stays and shares_chroma(frame, out)
+        return Ticket(frame, out, direct, in_place, kind, age, timed)
+
+    def _outcome(self, slot: Slot) -> Enhanced:
+        """What a finished slot holds. Raises FrameError for a frame that is refused."""
+        ticket = slot.ticket
+        assert ticket is not None
+        beyond, highest = map(int, slot.host.get("beyond", (0, 0)))
+        if beyond and not self.options.clamp:
+            if not self.in_flight:
+                self._planned.follow(self._told)
+            raise beyond_depth(self.geometry, highest)
+        kind, age = self._told.advance(ticket.frame.corrupt)
+        if kind is LutKind.OWN and not ticket.own:
+            kind, age = ticket.lut_kind, ticket.lut_age  # it was behind a refused first frame
+        self._sequence += 1
+        return deliver(slot, self.options, self._sequence - 1, (kind, age), beyond)
+
+    def _synchronize(self, ring: Ring) -> None:
+        """Wait until nothing is under way."""
+        self._streams.synchronize()
+        for slot in ring.slots:
+            slot.stream.synchronize()
+
+    def _next_slot(self, ring: Ring) -> Slot:
+        if self.in_flight == self.options.slots:
+            raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
+        return ring.next()
+
+    def _open_ring(self) -> Ring:
+        if self._ring is None:
+            raise StateError("the lane is closed; open another one")
+        return self._ring
+
+
+def _chroma_stays(geometry: Geometry, options: Options) -> bool:
+    """Whether the planes beside the luma come out as they went in."""
+    scope = scope_of(geometry, options)
+    return not (scope.turns or scope.gains) and len(geometry.plane_shapes) > 1
+
+
+def _wait_for_owners(stream: Any, planes: Planes) -> None:
+    """Let `stream` wait for what the caller has enqueued on the devices where planes lie."""
+    for plane in filter(transfer.on_device, planes):
+        with plane.device:
+            stream.wait_event(cupy.cuda.get_current_stream().record())
+
+
+def _settle(slot: Slot, ticket: Ticket) -> bool:
+    """Whether the frame lies in the slot's input: born there, or moved, for the GPU cannot read it itself."""
+    frame, born = ticket.frame, slot.input
+    if frame.pixels is born.pixels and frame.chroma is born.chroma:
+        return True
+    if all(map(reachable, frame.planes)):
+        return False
+    _move(frame.planes, born.planes, ticket.in_place)
+    return True
+
+
+def _move(planes: Planes, targets: Planes, luma_alone: bool) -> None:
+    """Copy planes to where the GPU can read them."""
+    for plane, target in list(zip(planes, targets, strict=True))[: 1 if luma_alone else None]:
+        if plane is not target:
+            target[...] = cupy.asnumpy(plane) if transfer.on_device(plane) else plane

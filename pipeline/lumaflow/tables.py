@@ -1,0 +1,274 @@
+"""Constant tables of the algorithms, made on the host when a lane opens: the same bits on every device."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lumaflow.geometry import Geometry
+from lumaflow.options import HogLayout, LbpMapping, Orientation
+
+LEVELS = 256
+"""Grey levels of an 8-bit frame, and the entries of a LUT."""
+
+LBP_CELL_PX = 16
+HOG_CELL_PX = 8
+HOG_BLOCK_PX = 16
+HOG_BINS = 9
+HOG_BLOCK_VALUES = 36
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TileGrid:
+    """How a plane is cut into tiles, its reflected padding included (spec 4.1).
+
+    columns, rows : tiles along x and y
+    tile_width, tile_height : pixels of one tile
+    source_x : (columns * tile_width,) int32, the real column of the frame that a padded column shows
+    source_y : (rows * tile_height,) int32, likewise for rows
+    """
+
+    columns: int
+    rows: int
+    tile_width: int
+    tile_height: int
+    source_x: NDArray[np.int32]
+    source_y: NDArray[np.int32]
+
+    @property
+    def tile_pixels(self) -> int:
+        """Pixels of one tile, the sum of its histogram."""
+        return self.tile_width * self.tile_height
+
+
+def tile_grid(width: int, height: int, tiles: tuple[int, int], origin: tuple[int, int] = (0, 0)) -> TileGrid:
+    """Cut `width` x `height` pixels from `origin` = (x, y) on into `tiles` = (columns, rows)."""
+    (columns, rows), (x, y) = tiles, origin
+    padded_width, padded_height = width, height
+    if width % columns or height % rows:
+        # One axis that does not divide pads both: OpenCV's behaviour.
+        padded_width += columns - width % columns
+        padded_height += rows - height % rows
+    return TileGrid(
+        columns,
+        rows,
+        padded_width // columns,
+        padded_height // rows,
+        _reflect(padded_width, width) + np.int32(x),
+        _reflect(padded_height, height) + np.int32(y),
+    )
+
+
+def clip_limit(relative: float, tile_pixels: int, levels: int = LEVELS) -> int:
+    """Largest count of a bin before it is clipped (spec 4.2); 0 means no clipping."""
+    if relative <= 0.0:
+        return 0
+    return max(int(relative * tile_pixels / levels), 1)
+
+
+def lut_scale(tile_pixels: int, span: int = LEVELS - 1) -> np.float32:
+    """Factor from a cumulative count to a grey level, `span` levels above the lowest (spec 4.4)."""
+    return np.float32(span) / np.float32(tile_pixels)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The levels that carry a picture (spec 8, 9): of the frame, low..high, and after its mapping.
+
+    size : entries of a LUT, 2^b
+    """
+
+    size: int
+    low: int
+    high: int
+    shown_low: int
+    shown_high: int
+
+
+def level_span(geometry: Geometry, output: Geometry) -> Span:
+    """Levels of `geometry` that are mapped to those of `output`, which may have another depth."""
+    return Span(1 << geometry.layout.bits, *_nominal(geometry), *_nominal(output))
+
+
+def plain_lut(span: Span) -> NDArray[Any]:
+    """(2^b,) uint8 or uint16: the mapping that changes the depth and nothing else, levels clamped."""
+    kept = np.clip(np.arange(span.size), span.low, span.high) - span.low
+    factor = np.float32(span.shown_high - span.shown_low) / np.float32(span.high - span.low)
+    levels = span.shown_low + np.rint(kept.astype(np.float32) * factor)
+    return np.asarray(levels, np.uint8 if span.shown_high < LEVELS else np.uint16)
+
+
+def unmapped_lut(span: Span) -> NDArray[Any]:
+    """(2^b,) uint8 or uint16: no mapping at all where the depth stays, else `plain_lut`."""
+    if (span.low, span.high) == (span.shown_low, span.shown_high):
+        return np.arange(span.size).astype(np.uint8 if span.size == LEVELS else np.uint16)
+    return plain_lut(span)
+
+
+def chroma_lut(geometry: Geometry, gain: float) -> NDArray[Any]:
+    """Chroma samples times `gain` about neutral, in the geometry's range; every word of its type has one.
+
+    Rounded half to even in double; limited chroma ends at 16 and 240 (at 8 bits).
+    """
+    bits, shift = geometry.layout.bits, geometry.shift
+    words = np.arange(1 << 8 * geometry.dtype.itemsize)
+    neutral, step = 1 << (bits - 1), 1 << (bits - 8)
+    low, high = (16 * step, 240 * step) if geometry.limited else (0, (1 << bits) - 1)
+    levels = np.clip(np.rint(neutral + ((words >> shift) - neutral) * gain), low, high).astype(np.int64)
+    return np.asarray(levels << shift, geometry.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a pixel of a turned frame finds its source (spec 12): out[y, x] = source[v, u].
+
+    swapped : (v, u) = (x, y), else (y, x)
+    up, left : v is counted from the last row, u from the last column
+    """
+
+    swapped: bool = False
+    up: bool = False
+    left: bool = False
+
+
+def turn_of(orientation: Orientation) -> Turn:
+    """The turn that an orientation stands for."""
+    return {
+        Orientation.NONE: Turn(),
+        Orientation.TRANSPOSE: Turn(swapped=True),
+        Orientation.ROTATE90: Turn(swapped=True, up=True),
+        Orientation.ROTATE180: Turn(up=True, left=True),
+        Orientation.ROTATE270: Turn(swapped=True, left=True),
+        Orientation.FLIP_X: Turn(left=True),
+        Orientation.FLIP_Y: Turn(up=True),
+    }[orientation]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """Which two tiles each pixel of one axis lies between, and how far (spec 4.5).
+
+    first, second : (size,) int32, indices of the two tiles
+    weight : (size,) float32, share of the second
+    rest : (size,) float32, share of the first
+    edges : (tiles + 2,) int32, pixels edges[k] .. edges[k+1]-1 lie between the same two tiles:
+        max(k-1, 0) and min(k, tiles-1)
+    """
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    weight: NDArray[np.float32]
+    rest: NDArray[np.float32]
+    edges: NDArray[np.int32]
+
+
+def blend(size: int, tile_size: int, tiles: int, origin: int = 0) -> Blend:
+    """Table of one axis of `size` pixels under `tiles` tiles of `tile_size` pixels from `origin` on.
+
+    Pixels before and beyond the tiles see the nearest one.
+    """
+    inverse = np.float32(1) / np.float32(tile_size)
+    position = np.arange(-origin, size - origin, dtype=np.float32) * inverse - np.float32(0.5)
+    below = np.floor(position)
+    index = np.clip(below.astype(np.int32), -1, tiles - 1)
+    weight = position - below
+    return Blend(
+        np.maximum(index, 0),
+        np.minimum(index + 1, tiles - 1),
+        weight,
+        np.float32(1) - weight,
+        np.searchsorted(index, np.arange(-1, tiles + 1)).astype(np.int32),
+    )
+
+
+def hog_shape(geometry: Geometry, layout: HogLayout) -> tuple[int, int, int]:
+    """Shape of the HOG array of a frame; an axis is 0 where the frame is too small for a cell or block."""
+    cells_y, cells_x = geometry.height // HOG_CELL_PX, geometry.width // HOG_CELL_PX
+    if layout is HogLayout.COMPACT:
+        return cells_y, cells_x, HOG_BINS
+    return max(cells_y - 1, 0), max(cells_x - 1, 0), HOG_BLOCK_VALUES
+
+
+def lbp_shape(geometry: Geometry, mapping: LbpMapping) -> tuple[int, int, int]:
+    """Shape of the LBP cell histograms of a frame; the last cell of an axis may be cut off."""
+    return -(-geometry.height // LBP_CELL_PX), -(-geometry.width // LBP_CELL_PX), mapping.labels
+
+
+def hog_gamma() -> NDArray[np.float32]:
+    """(256,) float32: the square root of every grey level."""
+    return np.sqrt(np.arange(LEVELS, dtype=np.float32))
+
+
+def hog_weights() -> NDArray[np.float32]:
+    """(4, 8) float32 weights of the 8 pixels of a cell along one axis, the same for rows and columns.
+
+    Row 2 * position + target: the cell is the first or second of its block (position) and votes for the
+    first or second cell of that block (target). The weight of a pixel is its row's times its column's:
+    a Gaussian about 8 (not 7.5), bilinear between cells, nothing across the block's border (spec 10).
+    """
+    pixel = np.arange(HOG_BLOCK_PX, dtype=np.float64)
+    gaussian = np.exp(-((pixel - 8.0) ** 2) / 32.0)
+    centre = (pixel + 0.5) / HOG_CELL_PX - 0.5
+    share = np.stack([np.maximum(0.0, 1.0 - np.abs(centre - target)) for target in (0, 1)])
+    weights = (share * gaussian).reshape(2, 2, HOG_CELL_PX).transpose(1, 0, 2)
+    return np.ascontiguousarray(weights.reshape(4, HOG_CELL_PX), dtype=np.float32)
+
+
+def lbp_labels(mapping: LbpMapping) -> NDArray[np.uint8]:
+    """(256,) uint8: the label of every LBP code under `mapping` (spec 11)."""
+    label: Callable[[int], int] = {
+        LbpMapping.RAW: _raw_label,
+        LbpMapping.UNIFORM: _uniform_label,
+        LbpMapping.RIU2: _riu2_label,
+        LbpMapping.ROR: _ror_label,
+    }[mapping]
+    return np.array([label(code) for code in range(LEVELS)], dtype=np.uint8)
+
+
+def _nominal(geometry: Geometry) -> tuple[int, int]:
+    """Lowest and highest level of the range (spec 9)."""
+    bits = geometry.layout.bits
+    return (16 << (bits - 8), 235 << (bits - 8)) if geometry.limited else (0, (1 << bits) - 1)
+
+
+def _reflect(padded: int, size: int) -> NDArray[np.int32]:
+    """(padded,) int32 reflect-101 indices into an axis of `size`, repeated as often as it takes."""
+    if size == 1:
+        return np.zeros(padded, dtype=np.int32)
+    period = 2 * (size - 1)
+    phase = np.arange(padded) % period
+    return np.minimum(phase, period - phase).astype(np.int32)
+
+
+def _rotated(code: int, steps: int) -> int:
+    """`code` turned right by `steps` of its eight bits."""
+    return ((code >> steps) | (code << (8 - steps))) & 0xFF
+
+
+def _is_uniform(code: int) -> bool:
+    """At most two changes between 0 and 1 around the circle."""
+    return (code ^ _rotated(code, 1)).bit_count() <= 2
+
+
+def _raw_label(code: int) -> int:
+    return code
+
+
+def _uniform_label(code: int) -> int:
+    ones = code.bit_count()
+    if not _is_uniform(code):
+        return 58
+    if ones in (0, 8):
+        return {0: 0, 8: 57}[ones]
+    start = next(bit for bit in range(8) if code >> bit & 1 and not _rotated(code, bit) >> 7)
+    return 1 + (ones - 1) * 8 + (8 - start) % 8
+
+
+def _riu2_label(code: int) -> int:
+    return code.bit_count() if _is_uniform(code) else 9
+
+
+def _ror_label(code: int) -> int:
+    return min(_rotated(code, steps) for steps in range(8))

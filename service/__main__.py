@@ -1,5 +1,0 @@
-"""`python -m service` is `lumaflow`."""
-
-from service.cli import main
-
-main()

@@ -1,0 +1,143 @@
+"""Frames over a WebSocket: each binary message in is a frame, and is answered by it, enhanced, in order."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
+from lumaflow.errors import LumaflowError
+from pydantic import Field
+
+from lumaflow_service.api.body import KEPT_BACK, wrong_length
+from lumaflow_service.api.frames import content_of
+from lumaflow_service.api.handshake import refuse, welcome
+from lumaflow_service.api.house import Home, House, SourceId
+from lumaflow_service.api.problems import Problem, status_of
+from lumaflow_service.api.query import FrameQuery, features_in
+from lumaflow_service.api.shape import Shape
+from lumaflow_service.doorbell import USUAL, Media
+from lumaflow_service.errors import UnsupportedMediaError
+from lumaflow_service.options import Feature
+from lumaflow_service.sources import Upload
+
+router = APIRouter()
+
+MAGIC = {b"\xff\xd8\xff": Media.JPEG, b"\x89PNG": Media.PNG}
+
+
+class SocketQuery(FrameQuery):
+    """What the query says of all frames of a connection; those with a `format` are raw."""
+
+    answer: Media | None = Field(None, description="media type of the answers; default that of the frame")
+
+
+@router.websocket("/v1/sources/{source}/frames")
+async def frames(
+    socket: WebSocket, home: Home, source: SourceId, query: Annotated[SocketQuery, Query()]
+) -> None:
+    """Enhance frame after frame of a source.
+
+    A frame that cannot be enhanced is answered by a text message, its problem details.
+    """
+    await welcome(socket)
+    try:
+        raw = query.shape(home.settings.max_pixels) if query.format else None
+        desk = Desk(home, source, raw, query.answer, features_in(query.features))
+    except LumaflowError as error:
+        return await refuse(socket, error)
+    await serve(socket, desk, home.settings.queue_depth)
+
+
+async def serve(socket: WebSocket, desk: "Desk", most: int) -> None:
+    """Answer what comes, in its order. While `most` frames are unanswered none is read."""
+    answers: asyncio.Queue[asyncio.Task[bytes]] = asyncio.Queue()
+    room = asyncio.Semaphore(most)
+    sending = asyncio.create_task(send(socket, answers, room))
+    try:
+        async for body in received(socket, room, sending):
+            answers.put_nowait(asyncio.create_task(desk.enhance(body)))
+    finally:
+        sending.cancel()
+        while not answers.empty():
+            answers.get_nowait().cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+async def received(
+    socket: WebSocket, room: asyncio.Semaphore, sending: asyncio.Task[None]
+) -> AsyncIterator[bytes]:
+    """Body after body, until the client leaves."""
+    with suppress(WebSocketDisconnect):
+        while not sending.done():
+            await room.acquire()
+            message = await socket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            yield message.get("bytes") or b""
+
+
+async def send(
+    socket: WebSocket, answers: "asyncio.Queue[asyncio.Task[bytes]]", room: asyncio.Semaphore
+) -> None:
+    """Send answer after answer as their turn comes."""
+    with suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            answer = await answers.get()
+            try:
+                await socket.send_bytes(await answer)
+            except LumaflowError as error:
+                status = status_of(socket.app, error)
+                problem = Problem.of(status, str(error), socket.url.path)
+                await socket.send_text(problem.model_dump_json())
+            room.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Takes the frames of one connection."""
+
+    house: House
+    source: str
+    raw: Shape | None
+    answer: Media | None
+    features: list[Feature] | None
+
+    async def enhance(self, body: bytes) -> bytes:
+        """The answer to one frame. Raises LumaflowError."""
+        upload = self._upload(body)
+        slot = self.house.ring.acquire(KEPT_BACK)
+        try:
+            slot.buffer("frame" if self.raw else "body", len(body))[:] = body
+            with self.house.sources.enter(self.source) as sender:
+                reply = await self.house.sources.enhance(sender, slot, upload)
+            return content_of(reply, slot, upload.answer)
+        finally:
+            self.house.ring.release(slot)
+
+    def _upload(self, body: bytes) -> Upload:
+        if self.raw and len(body) != self.raw.frame_bytes:
+            raise wrong_length(len(body), self.raw.frame_bytes)
+        media = Media.RAW if self.raw else image_type(body)
+        return Upload(
+            media,
+            len(body),
+            time.monotonic(),
+            self.raw.size if self.raw else None,
+            self.raw.levels if self.raw else USUAL,
+            self.answer or media,
+            self.features,
+        )
+
+
+def image_type(body: bytes) -> Media:
+    """What an image is by its first bytes. Raises UnsupportedMediaError."""
+    for magic, media in MAGIC.items():
+        if body.startswith(magic):
+            return media
+    raise UnsupportedMediaError(
+        f"a message of {len(body)} bytes came that is neither JPEG nor PNG; send one as a binary message, or"
+        " give ?format=..&width=..&height=.. for raw frames"
+    )

@@ -1,0 +1,108 @@
+"""Looking at a source's last frame: pictures, live pictures, features, histogram, heat map."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
+
+from lumaflow_service.api.house import Home, House, SourceId
+from lumaflow_service.api.problems import problems
+from lumaflow_service.api.query import features_in
+from lumaflow_service.doorbell import Job, Media, Op, Reply, View
+from lumaflow_service.pictures import Picture
+
+router = APIRouter(prefix="/v1/sources/{source}")
+
+BOUNDARY = "frame"
+MJPEG = f"multipart/x-mixed-replace; boundary={BOUNDARY}"
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+def answers(media: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI responses of a route that gives bytes of this media type."""
+    content = {media: {"schema": {"type": "string", "format": "binary"}}}
+    return {200: {"description": "OK", "content": content}, **problems(404, 422, 429, 503, 504, *statuses)}
+
+
+@router.get("/snapshot.jpg", responses=answers(Media.JPEG), response_class=Response)
+async def snapshot(home: Home, source: SourceId, view: View = View.ENHANCED) -> Response:
+    """The last frame as JPEG: enhanced, raw, both in one (split, or raw above enhanced), or a thumbnail."""
+    picture = await home.pictures.newest(home.sources.get(source), view)
+    headers = {**NO_STORE, "X-Lumaflow-Frame": str(picture.sequence)}
+    return Response(picture.jpeg, headers=headers, media_type=Media.JPEG)
+
+
+@router.get("/live.mjpg", responses=answers(MJPEG), response_class=StreamingResponse)
+async def live(home: Home, source: SourceId, view: View = View.ENHANCED) -> StreamingResponse:
+    """JPEG after JPEG as frames come; a slow viewer skips some."""
+    watched = home.pictures.watch(home.sources.get(source), view)
+    return StreamingResponse(parts(watched), headers=NO_STORE, media_type=MJPEG)
+
+
+async def parts(watched: AsyncIterator[Picture]) -> AsyncIterator[bytes]:
+    """The body of a live answer. A boundary follows each picture at once: browsers show it only then."""
+    border = f"--{BOUNDARY}\r\n"
+    start = border
+    async for picture in watched:
+        head = (
+            f"{start}Content-Type: image/jpeg\r\nContent-Length: {len(picture.jpeg)}\r\n"
+            f"X-Lumaflow-Frame: {picture.sequence}\r\n\r\n"
+        )
+        yield head.encode() + picture.jpeg + f"\r\n{border}".encode()
+        start = ""
+
+
+@router.get("/features.npz", responses=answers(Media.NPZ), response_class=Response)
+async def features(
+    home: Home,
+    source: SourceId,
+    features: Annotated[
+        str | None, Query(description="hog,lbp,histogram,heatmap; default all there are")
+    ] = None,
+) -> Response:
+    """What was extracted from the last frame, for numpy.load."""
+    wanted = features_in(features)
+    job = Job(0, Op.FEATURES, source, features=[str(name) for name in wanted] if wanted is not None else None)
+    return await looked_up(home, job, Media.NPZ)
+
+
+HISTOGRAM = answers(Media.JSON)
+HISTOGRAM[200]["content"] = {Media.JSON: {"schema": {"$ref": "#/components/schemas/Histograms"}}}
+
+
+@router.get("/histogram", responses=HISTOGRAM, response_class=Response)
+async def histogram(home: Home, source: SourceId) -> Response:
+    """Histograms of the last frame, before and after, and the mapping (the mean over all tiles)."""
+    return await looked_up(home, Job(0, Op.HISTOGRAM, source), Media.JSON)
+
+
+@router.get("/heatmap.png", responses=answers(Media.PNG), response_class=Response)
+async def heatmap(home: Home, source: SourceId) -> Response:
+    """Contrast of each tile of the last frame: dark is flat, bright has contrast."""
+    return await looked_up(home, Job(0, Op.HEATMAP, source), Media.PNG)
+
+
+@router.get("/hog.png", responses=answers(Media.PNG), response_class=Response)
+async def hog(home: Home, source: SourceId) -> Response:
+    """Directions of the edges in the last frame: strokes along them, to lay over the picture."""
+    return await looked_up(home, Job(0, Op.HOG, source), Media.PNG)
+
+
+@router.get("/lbp.png", responses=answers(Media.PNG), response_class=Response)
+async def lbp(home: Home, source: SourceId) -> Response:
+    """Variety of texture in each cell of the last frame: dark is plain, bright is rich."""
+    return await looked_up(home, Job(0, Op.LBP, source), Media.PNG)
+
+
+async def looked_up(home: House, job: Job, media: Media) -> Response:
+    """What a worker answers about the last frame of a source that exists."""
+    home.sources.get(job.source)
+    slot = home.ring.acquire()
+    try:
+        reply: Reply = await home.engine.call(job, slot)
+        content = bytes(slot.buffer(reply.buffer, reply.length))
+    finally:
+        home.ring.release(slot)
+    headers = {**NO_STORE, "X-Lumaflow-Frame": str(reply.sequence)}
+    return Response(content, headers=headers, media_type=media)

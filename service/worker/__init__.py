@@ -1,1 +1,0 @@
-"""The worker process: decodes, runs the lanes of one device, encodes; `python -m service.worker`."""
