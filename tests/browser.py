@@ -9,9 +9,10 @@ from contextlib import contextmanager
 import httpx
 import numpy as np
 import pytest
-from lumaflow_service.codec import encode_jpeg
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, sync_playwright
+
+from lumaflow_service.media.codec import encode_jpeg
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = [

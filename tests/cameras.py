@@ -10,11 +10,12 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+
 from films import make_film
-from lumaflow_service.ingest.address import Policy, check_url
-from lumaflow_service.ingest.camera import Camera, Plan
-from lumaflow_service.ingest.opening import Opening
-from lumaflow_service.ingest.shot import Shot
+from lumaflow_service.camera.camera import Camera, Plan
+from lumaflow_service.camera.captured_frame import Shot
+from lumaflow_service.camera.open_container import Opening
+from lumaflow_service.config.url_policy import Policy, check_url
 
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 NEEDS = "import gi; gi.require_version('GstRtspServer', '1.0')"

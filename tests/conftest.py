@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+
 from lumaflow.backend import available_devices
 
 SHARED = Path(os.environ.get("LUMAFLOW_SHARED", Path(__file__).parents[2] / "shared"))
@@ -45,8 +46,8 @@ def device(request: pytest.FixtureRequest) -> str:
 START_SECONDS = 120.0
 """A worker that compiles its loops for the first time on this machine takes so long at most."""
 SERVE = """
-from lumaflow_service.app import serve
-from lumaflow_service.settings import Settings
+from lumaflow_service.api.app import serve
+from lumaflow_service.config.settings import Settings
 serve(Settings())
 """
 

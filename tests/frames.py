@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-from lumaflow import Frame, Geometry
 from numpy.typing import NDArray
+
+from lumaflow import Frame, Geometry
 from pictures import picture
 
 

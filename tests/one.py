@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from lumaflow import Enhanced, Frame, HeatMap, Options, PixelFormat, open_lane
 from numpy.typing import NDArray
+
+from lumaflow import Enhanced, Frame, HeatMap, Options, PixelFormat, open_lane
 
 
 def frame(pixels: NDArray[np.uint8], corrupt: bool = False) -> Frame:

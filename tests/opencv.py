@@ -2,8 +2,9 @@
 
 import cv2
 import numpy as np
-from lumaflow import Mode
 from numpy.typing import NDArray
+
+from lumaflow import Mode
 
 
 def mapped(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 import oracle
 from lumaflow import ColorMode, Mode, Orientation, Output, PixelFormat
 

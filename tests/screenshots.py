@@ -6,13 +6,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
-from browser import chromium, filmed
-from lumaflow_service.bench.server import serving
-from lumaflow_service.codec import encode_jpeg, encode_png
-from lumaflow_service.ingest.scene import Scene
-from lumaflow_service.options import Feature
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page
+
+from browser import chromium, filmed
+from lumaflow_service.bench.server import serving
+from lumaflow_service.config.options import Feature
+from lumaflow_service.demo.scene import Scene
+from lumaflow_service.media.codec import encode_jpeg, encode_png
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLORS = 224

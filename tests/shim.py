@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lumaflow.cuda import turn
+from numpy.typing import NDArray
+
+from lumaflow.cuda import orientation
 from lumaflow.cuda.arrays import constant_tables, first_luts, result_arrays, scratch_arrays
 from lumaflow.cuda.compiler import FOLDER, Source, kernel_sources
+from lumaflow.cuda.frame_plan import Scope, scope_of
 from lumaflow.cuda.launch import NULL, Kernel, launch_hog, launch_lbp, plan_features
-from lumaflow.cuda.scope import Scope, scope_of
-from lumaflow.cuda.shapes import DEFAULT_SHAPES, Shapes
-from lumaflow.cuda.tone import open_tone
+from lumaflow.cuda.launch_config import DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.tone_mapper import open_tone
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
-from numpy.typing import NDArray
 
 HERE = Path(__file__).parent / "shim"
 # Without unique symbols each kernel's library keeps the shim's state to itself; with them all share one.
@@ -156,9 +157,9 @@ def run_step(
     tone = open_tone(scope, kernels, tables, scratch)
     tone.count(None, raw, found, None)
     tone.apply(None, raw, found, found)
-    for plan, samples in zip(turn.plan_gains(scope), (enhanced, *chroma), strict=True):
+    for plan, samples in zip(orientation.plan_gains(scope), (enhanced, *chroma), strict=True):
         if plan is not None:
-            turn.launch_gain(None, kernels, plan, samples, tables["chroma"])
+            orientation.launch_gain(None, kernels, plan, samples, tables["chroma"])
     hog, lbp = plan_features(scope)
     if hog is not None:
         launch_hog(None, kernels, hog, tone.luma(found), tables, found["hog"])
@@ -174,10 +175,10 @@ def turned_planes(kernels: Mapping[str, Kernel], scope: Scope, frame: Frame) -> 
     """The planes of a frame as the step turns them; copies, but for a first plane that lies as it should."""
     shapes = scope.turned.plane_shapes
     targets = [np.full(shape, 77, scope.turned.dtype) for shape in shapes]
-    for number, (plan, source) in enumerate(zip(turn.plan_turns(scope), frame.planes, strict=True)):
+    for number, (plan, source) in enumerate(zip(orientation.plan_turns(scope), frame.planes, strict=True)):
         if plan is not None:
             aligned = np.array(source)  # to the size of a pixel, as on the device
-            turn.launch_turn(None, kernels, plan, aligned, targets[number])
+            orientation.launch_turn(None, kernels, plan, aligned, targets[number])
         elif number == 0:
             targets[0] = source[::-1] if scope.turns_rows_alone else source
         else:

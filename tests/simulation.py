@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 from cupy.cuda.runtime import CUDARuntimeError
+
 from lumaflow import Geometry, Options
-from lumaflow.cuda import delivery, lane, ring, step, streams, timing, transfer
+from lumaflow.cuda import lane, result, ring, step, streams, timing, transfer
 from lumaflow.cuda.launch import Kernel
+from lumaflow.cuda.launch_config import DEFAULT_SHAPES
 from lumaflow.cuda.memory import Spec, offsets
-from lumaflow.cuda.shapes import DEFAULT_SHAPES
 from shim import open_shim
 
 
@@ -300,7 +301,7 @@ def simulate(
         get_elapsed_time=elapsed,
         runtime=SimpleNamespace(CUDARuntimeError=CUDARuntimeError),
     )
-    for module in (lane, ring, step, streams, timing, transfer, delivery):
+    for module in (lane, ring, step, streams, timing, transfer, result):
         monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda, asarray=np.asarray, ndarray=Nothing))
     for module in (ring, step):
         monkeypatch.setattr(module, "DeviceBlock", Block)
@@ -309,6 +310,6 @@ def simulate(
     monkeypatch.setattr(step, "_upload_tables", dict)
     monkeypatch.setattr(streams, "_driver", partial(Driver, machine))
     monkeypatch.setattr(transfer, "runtime", Runtime(machine))
-    monkeypatch.setattr(delivery, "is_pinned", lambda pixels: False)
+    monkeypatch.setattr(result, "is_pinned", lambda pixels: False)
     monkeypatch.setattr(lane, "shapes_for", lambda index: DEFAULT_SHAPES)
     return machine

@@ -1,9 +1,10 @@
 """Choosing the media type of an answer."""
 
 import pytest
+
 from lumaflow_service.api.accept import choose
-from lumaflow_service.doorbell import Media
 from lumaflow_service.errors import NotAcceptableError
+from lumaflow_service.ipc.messages import Media
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import SERVE, RunningService
-from lumaflow_service.api.access import WEBSOCKET, Scope, needed
-from lumaflow_service.api.origin import Names
-from lumaflow_service.app import ROUTES, create_app
-from lumaflow_service.cli import run
-from lumaflow_service.errors import AddressError, OtherSiteError
-from lumaflow_service.server import address_of, check_reach, listen
-from lumaflow_service.settings import Settings
 from starlette.routing import Route
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
+
+from conftest import SERVE, RunningService
+from lumaflow_service.api.access import WEBSOCKET, Scope, needed
+from lumaflow_service.api.app import ROUTES, create_app
+from lumaflow_service.api.origin import Names
+from lumaflow_service.api.server import address_of, check_reach, listen
+from lumaflow_service.cli import run
+from lumaflow_service.config.settings import Settings
+from lumaflow_service.errors import AddressError, OtherSiteError
 
 TOKENS = {scope: f"{scope}-{'0123456789abcdef'}" for scope in Scope}
 WRONG = "wrong-0123456789abcdef"

@@ -4,9 +4,10 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
-from lumaflow_service.ingest.address import Policy, check_url, pin, pinned_url
-from lumaflow_service.ingest.errors import CameraError, Cause, UrlError
-from lumaflow_service.ingest.redact import Redactor, redact_urls, secrets_in
+
+from lumaflow_service.config.camera_errors import CameraError, Cause, UrlError
+from lumaflow_service.config.url_policy import Policy, check_url, pin, pinned_url
+from lumaflow_service.redact import Redactor, redact_urls, secrets_in
 
 OPEN = Policy()
 LOOPBACK = Policy(networks=(ip_network("127.0.0.0/8"),))

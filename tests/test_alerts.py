@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from prometheus import DOCKER, RULES, needs_prometheus, promtool, rules
 
 pytestmark = needs_prometheus

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+
 from conftest import START_SECONDS, RunningService
 
 DEMO_SLOTS = 3
@@ -114,9 +115,9 @@ def test_the_demo_source_is_there_and_comes_back_when_its_process_dies(victim: R
     assert state()["state"] == "live"
     assert {**state()["geometry"], "width": 640, "height": 360, "format": "bgr24"} == state()["geometry"]
     assert set(state()["stage_seconds"]) >= {"hog", "lbp"}  # type: ignore[call-overload]
-    (process,) = victim.children("lumaflow_service.ingest.demo")
+    (process,) = victim.children("lumaflow_service.camera.demo")
     os.kill(process, signal.SIGKILL)
-    wait_until(lambda: victim.children("lumaflow_service.ingest.demo") not in ([], [process]), 10)
+    wait_until(lambda: victim.children("lumaflow_service.camera.demo") not in ([], [process]), 10)
     before = int(str(state()["frames"]))
     wait_until(lambda: int(str(state()["frames"])) > before + 5, 20)
 
@@ -144,8 +145,8 @@ def test_memory_is_flat_over_many_frames(victim: RunningService) -> None:
 
 
 def test_an_address_in_use_is_said_in_one_line(victim: RunningService) -> None:
+    from lumaflow_service.api.server import listen
     from lumaflow_service.errors import AddressError
-    from lumaflow_service.server import listen
 
     port = victim.client.base_url.port
     assert port
@@ -158,7 +159,7 @@ def test_children_are_gone_when_the_api_process_is_killed(
 ) -> None:
     victim = open_service(demo=True)
     victim.wait_ready()
-    children = [victim.worker, *victim.children("lumaflow_service.ingest.demo")]
+    children = [victim.worker, *victim.children("lumaflow_service.camera.demo")]
     assert len(children) == 2
     victim.process.kill()
     wait_until(lambda: not any(map(alive, children)), 2)
@@ -167,7 +168,7 @@ def test_children_are_gone_when_the_api_process_is_killed(
 def test_sigterm_ends_everything_with_status_0(open_service: Callable[..., RunningService]) -> None:
     victim = open_service(demo=True)
     victim.wait_ready()
-    children = [victim.worker, *victim.children("lumaflow_service.ingest.demo")]
+    children = [victim.worker, *victim.children("lumaflow_service.camera.demo")]
     with victim.client.stream("GET", "/v1/sources/demo/live.mjpg") as viewer:
         parts = viewer.iter_raw()
         next(parts)

@@ -9,15 +9,16 @@ import cv2
 import httpx
 import numpy as np
 import pytest
+from PIL import Image
+
 from conftest import RunningService
 from lumaflow.backend import open_lane
 from lumaflow.formats import Alignment, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode, Options, Orientation, Output, Region
-from lumaflow_service.codec import displayed, encode_png, kept
-from lumaflow_service.header import read_header
-from PIL import Image
+from lumaflow_service.media.codec import displayed, encode_png, kept
+from lumaflow_service.media.header import read_header
 
 DEEP = [PixelFormat.GRAY10, PixelFormat.GRAY12, PixelFormat.GRAY14, PixelFormat.GRAY16]
 RAW = {"Content-Type": "application/octet-stream"}

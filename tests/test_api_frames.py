@@ -8,10 +8,11 @@ import cv2
 import httpx
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from lumaflow.backend import open_lane
 from lumaflow.frame import Frame, Geometry, PixelFormat
 from lumaflow.options import Equalization, Mode, Options
-from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
 

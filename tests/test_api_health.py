@@ -36,11 +36,11 @@ def test_metrics_hold_every_stage_of_a_frame(client: httpx.Client) -> None:
 
 def test_the_api_process_carries_no_decoder_and_no_compiler() -> None:
     program = (
-        "import json, sys, lumaflow_service.app; from lumaflow_service.settings import Settings;"
-        "lumaflow_service.app.create_app(Settings()); print(json.dumps(sorted(sys.modules)))"
+        "import json, sys, lumaflow_service.api.app; from lumaflow_service.config.settings import Settings;"
+        "lumaflow_service.api.app.create_app(Settings()); print(json.dumps(sorted(sys.modules)))"
     )
     loaded = json.loads(subprocess.check_output([sys.executable, "-c", program]))
-    assert "lumaflow_service.engine" in loaded
+    assert "lumaflow_service.control.engine" in loaded
     assert not {"cv2", "cupy", "numba", "simplejpeg", "av"} & set(loaded)
 
 

@@ -12,6 +12,7 @@ import cv2
 import httpx
 import numpy as np
 import pytest
+
 from conftest import RunningService
 
 RAW = {"Content-Type": "application/octet-stream"}

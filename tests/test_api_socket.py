@@ -12,10 +12,11 @@ import cv2
 import httpx
 import numpy as np
 import pytest
-from conftest import RunningService
 from numpy.typing import NDArray
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from conftest import RunningService
 
 WIDTH, HEIGHT = 96, 64
 RAW = f"format=gray8&width={WIDTH}&height={HEIGHT}"

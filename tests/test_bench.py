@@ -13,7 +13,10 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from lumaflow.cuda import tuned
+from rich.console import Console
+from typer.testing import CliRunner
+
+from lumaflow.cuda import autotune_cache
 from lumaflow.errors import FrameError, OptionError
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow_service.bench import app, commands, host
@@ -21,11 +24,9 @@ from lumaflow_service.bench.figure import Figure, Limit, Missing
 from lumaflow_service.bench.host import describe_host
 from lumaflow_service.bench.processes import descendants, rss_bytes
 from lumaflow_service.bench.report import Report
-from lumaflow_service.bench.scene import Scene, picture, read_picture
 from lumaflow_service.bench.server import ServerError
 from lumaflow_service.bench.service import Tallies, memory_figures, send_frames, speed_figures
-from rich.console import Console
-from typer.testing import CliRunner
+from lumaflow_service.bench.test_images import Scene, picture, read_picture
 
 SMALL = Geometry(160, 96, PixelFormat.BGR24)
 
@@ -146,9 +147,9 @@ def test_the_header_names_the_processor_and_the_versions() -> None:
 
 def test_the_header_says_whose_launches_are_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host, "available_devices", lambda: ["cpu", "cuda:0", "cuda:1"])
-    monkeypatch.setattr(tuned, "kept_for", lambda index: Path("a file") if index == 1 else None)
+    monkeypatch.setattr(autotune_cache, "kept_for", lambda index: Path("a file") if index == 1 else None)
     assert describe_host()["launches"] == "tuned on cuda:1"
-    monkeypatch.setattr(tuned, "kept_for", lambda index: None)
+    monkeypatch.setattr(autotune_cache, "kept_for", lambda index: None)
     assert describe_host()["launches"] == "default"
     monkeypatch.setattr(host, "available_devices", lambda: ["cpu"])
     assert "launches" not in describe_host()

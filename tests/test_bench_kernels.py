@@ -6,18 +6,19 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from lumaflow.cuda.replay import Times, Watched
+from rich.console import Console
+
+from lumaflow.cuda.bench.profiler import Times, Watched
 from lumaflow.errors import OptionError
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.options import Options
+from lumaflow_service.bench.baselines import measure_peers
 from lumaflow_service.bench.figure import Figure, Limit, Missing
 from lumaflow_service.bench.kernels import Chain, chain_figures
-from lumaflow_service.bench.peers import measure_peers
 from lumaflow_service.bench.plot import draw
 from lumaflow_service.bench.report import Report
-from lumaflow_service.bench.scene import Scene, frames
+from lumaflow_service.bench.test_images import Scene, frames
 from lumaflow_service.cli import run
-from rich.console import Console
 
 SIZE = (160, 90)
 CHAIN = Chain("a job", PixelFormat.GRAY8, Options(), goals={SIZE: 10e-6})

@@ -6,10 +6,12 @@ from time import perf_counter, sleep
 from typing import Any
 
 import pytest
+
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.options import Options
 from lumaflow_service.bench.figure import Figure
-from lumaflow_service.bench.lanes import (
+from lumaflow_service.bench.limits import Wire
+from lumaflow_service.bench.mixed_load import (
     Cost,
     Feed,
     drive,
@@ -19,7 +21,6 @@ from lumaflow_service.bench.lanes import (
     measure_flatness,
     unequal,
 )
-from lumaflow_service.bench.limits import Wire
 from lumaflow_service.bench.pipeline import Calls, Singles, wire_figures
 
 SMALL = Geometry(48, 32, PixelFormat.GRAY8)

@@ -6,13 +6,14 @@ from time import monotonic, sleep
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
+
 from lumaflow.backend import available_devices
-from lumaflow.cuda.shapes import CHOICES, DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.launch_config import CHOICES, DEFAULT_SHAPES, Shapes
 from lumaflow.errors import DeviceError
 from lumaflow_service.bench import app
 from lumaflow_service.bench.kernels import Size
 from lumaflow_service.bench.tune import JOBS, confirmed, search, shape_figures, speed_figures, tune
-from typer.testing import CliRunner
 
 BEST = Shapes(**{name: values[len(values) // 2 - 1] for name, values in CHOICES.items()})
 LATER = 1e9
@@ -92,7 +93,7 @@ def test_tuning_asks_for_a_gpu() -> None:
 
 @pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
 def test_a_short_search_keeps_what_lanes_then_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lumaflow.cuda.tuned import cache_folder, key_of, load, shapes_for
+    from lumaflow.cuda.autotune_cache import cache_folder, key_of, load, shapes_for
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = CliRunner().invoke(app, ["tune", "--device", "cuda:0", "--seconds", "1"])

@@ -8,18 +8,19 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+
 from cameras import CLIPS, Run, Server, make_clips, rtsp_server, running
 from films import make_film
 from lumaflow.formats import PixelFormat, Range
 from lumaflow.geometry import Geometry
-from lumaflow_service.codec import displayed
-from lumaflow_service.ingest import camera, frozen, opening
-from lumaflow_service.ingest.address import Policy, Target
-from lumaflow_service.ingest.errors import CameraError
-from lumaflow_service.ingest.laying import laid_geometry
-from lumaflow_service.ingest.opening import Opening
-from lumaflow_service.ingest.shot import Shot
-from lumaflow_service.ingest.watchdog import Watchdog
+from lumaflow_service.camera import camera, freeze, open_container
+from lumaflow_service.camera.captured_frame import Shot
+from lumaflow_service.camera.open_container import Opening
+from lumaflow_service.camera.watchdog import Watchdog
+from lumaflow_service.config.camera_errors import CameraError
+from lumaflow_service.config.url_policy import Policy, Target
+from lumaflow_service.media.codec import displayed
+from lumaflow_service.media.slot_format import laid_geometry
 from proxy import Answering, Proxy
 from secured import Secured, make_certificate
 from test_laying import laid
@@ -101,7 +102,7 @@ def test_nobody_there_is_refused_and_asked_again(proxy: Proxy, server: Server) -
 def test_a_server_that_never_answers_is_a_timeout(
     proxy: Proxy, server: Server, behaviour: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "OPEN_SECONDS", 0.7)
+    monkeypatch.setattr(open_container, "OPEN_SECONDS", 0.7)
     proxy.behaviour = behaviour
     with running(server.url("live", port=proxy.port)) as run:
         run.until_cause("timeout", 4)
@@ -235,9 +236,9 @@ class Devices:
 
 def test_a_device_is_asked_for_motion_jpeg_and_then_for_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     devices = Devices()
-    monkeypatch.setattr(opening.av, "open", devices.open)
+    monkeypatch.setattr(open_container.av, "open", devices.open)
     target = Target("v4l2:/dev/video7", "v4l2", path=Path("/dev/video7"))
-    opened = opening.open_container(Opening(target, Policy()), None, 0, Watchdog())
+    opened = open_container.open_container(Opening(target, Policy()), None, 0, Watchdog())
     assert opened == "container"
     assert devices.asked == [
         ("/dev/video7", "v4l2", {"input_format": "mjpeg"}),
@@ -248,12 +249,12 @@ def test_a_device_is_asked_for_motion_jpeg_and_then_for_what_it_has(monkeypatch:
 def test_a_device_that_is_not_there_or_not_ours_says_so(tmp_path: Path) -> None:
     target = Target("v4l2:/dev/video98", "v4l2", path=tmp_path / "video98")
     with pytest.raises(CameraError, match="nothing is there") as caught:
-        opening.open_container(Opening(target, Policy()), None, 0, Watchdog())
+        open_container.open_container(Opening(target, Policy()), None, 0, Watchdog())
     assert caught.value.cause == "not_found"
 
 
 def test_a_picture_that_never_changes_is_frozen(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frozen, "FROZEN_SECONDS", 1.0)
+    monkeypatch.setattr(freeze, "FROZEN_SECONDS", 1.0)
     with running(server.url("still")) as run:
         run.until_cause("frozen")
     with running(server.url("live")) as moving:

@@ -13,14 +13,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import lumaflow_service.app
 import numpy as np
 import pytest
+
+import lumaflow_service.api.app
 from films import dim_frame, make_film, make_sound
 from lumaflow_service.cli import run
-from lumaflow_service.codec import encode_png
+from lumaflow_service.config.settings import Settings
 from lumaflow_service.doctor import as_text
-from lumaflow_service.settings import Settings
+from lumaflow_service.media.codec import encode_png
 
 Capture = pytest.CaptureFixture[str]
 
@@ -224,7 +225,7 @@ def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, statu
 
 def test_serve_builds_its_settings_from_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Settings] = []
-    monkeypatch.setattr(lumaflow_service.app, "serve", seen.append)
+    monkeypatch.setattr(lumaflow_service.api.app, "serve", seen.append)
     monkeypatch.setenv("LUMAFLOW_PORT", "8123")
     assert run(["serve", "--host", "127.0.0.2", "--demo"]) == 0
     assert run(["serve", "--port", "9000", "--device", "cpu"]) == 0

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
 from lumaflow.backend import open_lane
 from lumaflow.errors import LumaflowError
 from lumaflow.formats import Alignment, Color, Matrix, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode, Options, Orientation
-from lumaflow_service.codec import (
+from lumaflow_service.errors import BadFrameError
+from lumaflow_service.media.codec import (
     EXIF,
     decode,
     displayed,
@@ -27,11 +31,8 @@ from lumaflow_service.codec import (
     pack_npz,
     turned,
 )
-from lumaflow_service.codec.opencv import cv2
-from lumaflow_service.errors import BadFrameError
-from lumaflow_service.header import read_header
-from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from lumaflow_service.media.codec.opencv import cv2
+from lumaflow_service.media.header import read_header
 
 LIMIT = 50_000_000
 
@@ -257,7 +258,7 @@ def test_npz_holds_every_array_under_its_name(rng: np.random.Generator) -> None:
 
 
 def test_opencv_has_its_own_limit_in_pixels() -> None:
-    code = "import lumaflow_service.codec, os; print(os.environ['OPENCV_IO_MAX_IMAGE_PIXELS'])"
+    code = "import lumaflow_service.media.codec, os; print(os.environ['OPENCV_IO_MAX_IMAGE_PIXELS'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) == 1 << 28
 

@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+
 from lumaflow_service import cli
-from lumaflow_service.ingest.config import schema
-from lumaflow_service.ingest.errors import ConfigError
-from lumaflow_service.ingest.loading import load, parse
-from lumaflow_service.options import Feature
+from lumaflow_service.config.camera_errors import ConfigError
+from lumaflow_service.config.loader import load, parse
+from lumaflow_service.config.model import schema
+from lumaflow_service.config.options import Feature
 
 GOOD = """\
 defaults: {mode: clahe, clip_limit: 3.0, tiles: 4x4}

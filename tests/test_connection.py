@@ -9,10 +9,11 @@ from http.client import HTTPConnection
 
 import numpy as np
 import pytest
-from conftest import RunningService
-from lumaflow_service.codec import encode_jpeg
-from lumaflow_service.server import BODY_GRACE_SECONDS
 from websockets.sync.client import connect
+
+from conftest import RunningService
+from lumaflow_service.api.server import BODY_GRACE_SECONDS
+from lumaflow_service.media.codec import encode_jpeg
 
 HEAD_SECONDS, BODY_SECONDS, STALL_SECONDS = 1.5, 1.0, 3.0
 TRICKLERS = 60

@@ -2,9 +2,10 @@
 
 import cv2
 import numpy as np
+import pytest
+
 import opencv
 import oracle
-import pytest
 from lumaflow import ColorMode, Equalization, Lbp, LbpMapping, Mode, Options
 from lumaflow.cpu.color import recolor_value
 from one import enhance

@@ -3,6 +3,7 @@
 import cv2
 import numpy as np
 import pytest
+
 from frames import frame_of
 from lumaflow import Equalization, Frame, Geometry, Mode, Options, Output, PixelFormat
 from one import enhance_all

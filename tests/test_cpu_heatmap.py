@@ -1,8 +1,9 @@
 """The heat map of the CPU lane, in every mode."""
 
 import numpy as np
-import oracle
 import pytest
+
+import oracle
 from lumaflow import Equalization, Mode, Options
 from one import enhance
 from pictures import pictures

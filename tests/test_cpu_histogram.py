@@ -1,8 +1,9 @@
 """Counting on the CPU: exact for every size, pitch, offset and content."""
 
 import numpy as np
-import oracle
 import pytest
+
+import oracle
 from lumaflow import Equalization, Mode, Options
 from lumaflow.cpu.histogram import COUNTERS, count_tiles, sum_tiles
 from lumaflow.tables import tile_grid

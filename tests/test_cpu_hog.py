@@ -2,9 +2,10 @@
 
 import cv2
 import numpy as np
+import pytest
+
 import opencv
 import oracle
-import pytest
 from lumaflow import Equalization, Hog, HogLayout, Mode, Options
 from one import enhance
 from pictures import pictures

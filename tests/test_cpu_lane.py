@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+
 from frames import frame_of, pitched
 from lumaflow import (
     Equalization,
@@ -18,7 +19,7 @@ from lumaflow import (
     PixelFormat,
     open_lane,
 )
-from lumaflow.cpu import apply, color, heatmap, histogram, hog, lbp, lut, turn, weave, words
+from lumaflow.cpu import apply, color, heatmap, histogram, hog, lbp, lut, orientation, packed422, u16
 from one import frame
 
 ALL = Options(hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
@@ -40,16 +41,16 @@ KERNELS = [
     lut.equalize_lut,
     lut.clahe_luts,
     lut.stretch_lut,
-    turn.move_samples,
-    turn.move_pixels,
-    weave.exchange_lumas,
-    weave.map_chroma,
-    weave.pick_luma,
-    weave.put_luma,
-    words.clamp_words,
-    words.highest,
-    words.lower_words,
-    words.raise_levels,
+    orientation.move_samples,
+    orientation.move_pixels,
+    packed422.exchange_lumas,
+    packed422.map_chroma,
+    packed422.pick_luma,
+    packed422.put_luma,
+    u16.clamp_words,
+    u16.highest,
+    u16.lower_words,
+    u16.raise_levels,
 ]
 
 

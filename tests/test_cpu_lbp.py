@@ -1,8 +1,9 @@
 """LBP on the CPU: labels and cells are exact."""
 
 import numpy as np
-import oracle
 import pytest
+
+import oracle
 from lumaflow import Equalization, Lbp, LbpMapping, Mode, Neighborhood, Options
 from lumaflow.tables import lbp_labels
 from one import enhance

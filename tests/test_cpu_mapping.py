@@ -2,8 +2,9 @@
 
 import cv2
 import numpy as np
-import opencv
 import pytest
+
+import opencv
 from lumaflow import Equalization, Mode, Options
 from one import enhance
 from pictures import pictures

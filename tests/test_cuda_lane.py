@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from frames import copied as copied_frame
 from frames import frame_of
 from lumaflow import (
@@ -40,7 +42,6 @@ from lumaflow import (
 from lumaflow.backend import page_lock
 from lumaflow.cuda.compiler import MODES
 from lumaflow.formats import Family
-from numpy.typing import NDArray
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 HOG_TOLERANCE = 2e-6

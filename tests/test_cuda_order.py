@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cupy.cuda.runtime import CUDARuntimeError
+
 from frames import frame_of
 from lumaflow import (
     DeviceMemoryError,
@@ -21,7 +22,7 @@ from lumaflow import (
     open_lane,
 )
 from lumaflow.cuda import lane as cuda
-from lumaflow.cuda.faults import OUT_OF_MEMORY
+from lumaflow.cuda.cuda_errors import OUT_OF_MEMORY
 from lumaflow.cuda.lane import CudaLane
 from simulation import simulate
 from test_cuda_lane import assert_same, copied

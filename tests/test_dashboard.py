@@ -15,10 +15,11 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from conftest import RunningService, finish
-from lumaflow_service.metrics import Metrics
-from prometheus import DOCKER, RULES, needs_prometheus, promtool, rules
 from prometheus_client import CollectorRegistry
+
+from conftest import RunningService, finish
+from lumaflow_service.control.metrics import Metrics
+from prometheus import DOCKER, RULES, needs_prometheus, promtool, rules
 
 GRAFANA = DOCKER / "grafana"
 BOARDS = {path.stem: json.loads(path.read_text()) for path in sorted(GRAFANA.glob("dashboards/*.json"))}

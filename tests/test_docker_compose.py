@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from lumaflow_service.ingest.loading import load
-from lumaflow_service.settings import SECRETS, Settings
+
+from lumaflow_service.config.loader import load
+from lumaflow_service.config.settings import SECRETS, Settings
 
 DOCKER = Path(__file__).parents[1] / "docker"
 COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from conftest import RunningService
 
 ROOT = Path(__file__).parents[1]

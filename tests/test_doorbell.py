@@ -1,8 +1,10 @@
 """Messages between the API process and its children."""
 
 import pytest
+
 from lumaflow.errors import DeviceLostError, LumaflowError
-from lumaflow_service.doorbell import (
+from lumaflow_service.errors import BadFrameError
+from lumaflow_service.ipc.messages import (
     Captured,
     Grant,
     Hello,
@@ -16,7 +18,6 @@ from lumaflow_service.doorbell import (
     pair,
     unpack,
 )
-from lumaflow_service.errors import BadFrameError
 
 MESSAGES = [
     Job(7, Op.FRAME, "gate", 3, 12, 99, Media.PNG, (4, 5, "gray8"), {"mode": "clahe"}, 8, Media.NPZ, ["hog"]),

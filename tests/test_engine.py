@@ -9,18 +9,19 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 import pytest
-from conftest import START_SECONDS
-from lumaflow_service.child import Child
-from lumaflow_service.doorbell import Job, Media, Message, Op, Reply, pair, ring
-from lumaflow_service.engine import Engine, pause_after
-from lumaflow_service.errors import BadFrameError, BusyError, WorkerUnavailableError
-from lumaflow_service.metrics import Metrics
-from lumaflow_service.options import SourceOptions
-from lumaflow_service.settings import Settings
-from lumaflow_service.slots import Slot, SlotMemory, SlotRing
-from lumaflow_service.sources import Sources, Upload
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
+
+from conftest import START_SECONDS
+from lumaflow_service.config.options import SourceOptions
+from lumaflow_service.config.settings import Settings
+from lumaflow_service.control.engine import Engine, pause_after
+from lumaflow_service.control.metrics import Metrics
+from lumaflow_service.control.sources import Sources, Upload
+from lumaflow_service.errors import BadFrameError, BusyError, WorkerUnavailableError
+from lumaflow_service.ipc.child import Child
+from lumaflow_service.ipc.messages import Job, Media, Message, Op, Reply, pair, ring
+from lumaflow_service.ipc.slots import Slot, SlotMemory, SlotRing
 
 GRAY = (64, 48, "gray8")
 FRAME = bytes(range(64)) * 48
@@ -118,7 +119,7 @@ def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPa
             engine.submit(JOB)
         await ready(engine)
 
-    monkeypatch.setattr("lumaflow_service.engine.SOON_SECONDS", 0.0)
+    monkeypatch.setattr("lumaflow_service.control.engine.SOON_SECONDS", 0.0)
     with capture_logs() as events:
         starting(check)
     said = {event["event"].partition(",")[0] for event in events}

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import av
 import pytest
+
 from cameras import make_clips, rtsp_server, running
 from conftest import RunningService
 from films import make_film
-from lumaflow_service.ingest import backoff
-from lumaflow_service.ingest.feed import Feed
-from lumaflow_service.ingest.memory import few_arenas
-from lumaflow_service.ingest.watchdog import Watchdog
+from lumaflow_service.camera import backoff
+from lumaflow_service.camera.frame_reader import Feed
+from lumaflow_service.camera.malloc_arenas import few_arenas
+from lumaflow_service.camera.watchdog import Watchdog
 from proxy import proxy_process
 
 RESTARTS = 200
@@ -118,17 +119,17 @@ def renew(
         wait_until(lambda: frames_of(service) > 0)
         figures = []
         for number in range(times):
-            (before,) = service.children("lumaflow_service.ingest")
+            (before,) = service.children("lumaflow_service.camera")
             if number % 5 == 4:
                 os.kill(before, signal.SIGKILL)
             else:
                 service.client.post("/v1/sources/gate/restart").raise_for_status()
-            wait_until(lambda: service.children("lumaflow_service.ingest") not in ([], [before]))  # noqa: B023
+            wait_until(lambda: service.children("lumaflow_service.camera") not in ([], [before]))  # noqa: B023
             frames = frames_of(service)
             wait_until(lambda: frames_of(service) > frames)  # noqa: B023
             pid = service.process.pid
             figures.append((open_files(pid), resident_kb(pid)))
-            assert len(service.children("lumaflow_service.ingest")) == 1
+            assert len(service.children("lumaflow_service.camera")) == 1
             assert not zombies(pid)
     half = figures[times // 2 :]
     slope = (half[-1][1] - half[0][1]) / len(half)

@@ -6,11 +6,12 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+
 from cameras import Run, rtsp_server, running
 from films import make_film
 from lossy import Lossy
-from lumaflow_service.ingest.doubt import Doubt
-from lumaflow_service.ingest.shot import Shot
+from lumaflow_service.camera.captured_frame import Shot
+from lumaflow_service.camera.corruption import Doubt
 
 RATE = 12.5
 KEY_FRAMES = 12
@@ -94,7 +95,7 @@ def test_damage_behind_a_key_frame_outlasts_it() -> None:
 
 
 def test_a_damaged_picture_makes_those_after_it_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lumaflow_service.ingest import doubt as module
+    from lumaflow_service.camera import corruption as module
 
     doubt, clock = Doubt(), [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])

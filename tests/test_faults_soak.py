@@ -13,10 +13,11 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+
 from cameras import rtsp_server
 from conftest import RunningService
 from films import dim_frame
-from lumaflow_service.codec import encode_jpeg
+from lumaflow_service.media.codec import encode_jpeg
 from test_faults_cameras import open_files, wait_until, zombies
 
 SECONDS = int(os.environ.get("LUMAFLOW_SOAK_SECONDS", "3600"))
@@ -79,7 +80,7 @@ def test_an_hour_of_cameras_outputs_and_clients_leaves_all_as_it_was(
 def watched(service: RunningService, leaking: int) -> Samples:
     """A sample about every second, for as long as the soak lasts."""
     samples, began = Samples(), time.monotonic()
-    pids = [service.process.pid, service.worker, *service.children("lumaflow_service.ingest")]
+    pids = [service.process.pid, service.worker, *service.children("lumaflow_service.camera")]
     while not samples.seconds or samples.seconds[-1] < SECONDS:
         time.sleep(1)
         samples.seconds.append(time.monotonic() - began)

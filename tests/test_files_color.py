@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
-from lumaflow_service.files.color import FULL, LIMITED, Color, from_bgr, stored_as, to_bgr
+
+from lumaflow_service.media.color import FULL, LIMITED, Color, from_bgr, stored_as, to_bgr
 
 
 def yuv_frame(

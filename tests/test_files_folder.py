@@ -6,13 +6,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from films import content, dim_frame, make_film
-from lumaflow_service.codec import encode_jpeg, encode_png
+from lumaflow_service.files.atomic_write import check_apart, check_target, written
 from lumaflow_service.files.errors import BadFileError, UsageError
-from lumaflow_service.files.flow import Job
 from lumaflow_service.files.folder import Tally, enhance_folder
-from lumaflow_service.files.meter import open_meter
-from lumaflow_service.files.target import check_apart, check_target, written
+from lumaflow_service.files.progress import open_meter
+from lumaflow_service.files.run_lane import Job
+from lumaflow_service.media.codec import encode_jpeg, encode_png
 
 
 @pytest.fixture

@@ -9,24 +9,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image, ImageCms, ImageOps
+
 from films import content, dim_frame, make_film
 from lumaflow.errors import LumaflowError
 from lumaflow.formats import PixelFormat
 from lumaflow.frame import Frame, LutKind
 from lumaflow.options import ColorMode, Equalization, Mode, Options, Orientation, Output
-from lumaflow_service.codec import decode, encode_jpeg, encode_png
-from lumaflow_service.codec.profile import with_profile
-from lumaflow_service.codec.tiff import encode_tiff
 from lumaflow_service.files.commands import enhance
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.features import open_features, with_features
-from lumaflow_service.files.flow import Job, enhanced
+from lumaflow_service.files.file_kind import Kind, kind_of, moves
 from lumaflow_service.files.image import describe_image, enhance_image
-from lumaflow_service.files.kind import Kind, kind_of, moves
+from lumaflow_service.files.run_lane import Job, enhanced
 from lumaflow_service.files.still import read_still, recolored
-from lumaflow_service.header import read_header, read_profile
-from lumaflow_service.header.profile import MAX_BYTES
-from PIL import Image, ImageCms, ImageOps
+from lumaflow_service.media.codec import decode, encode_jpeg, encode_png
+from lumaflow_service.media.codec.profile import with_profile
+from lumaflow_service.media.codec.tiff import encode_tiff
+from lumaflow_service.media.header import read_header, read_profile
+from lumaflow_service.media.header.profile import MAX_BYTES
 
 EQUALIZE = Options(equalization=Equalization(Mode.EQUALIZE))
 

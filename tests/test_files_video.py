@@ -7,25 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import av
-import lumaflow.formats
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
+from numpy.typing import NDArray
+
+import lumaflow.formats
 from films import SIZE, content, make_film, psnr
 from lumaflow.errors import LumaflowError
 from lumaflow.formats import PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.options import Equalization, Mode, Options, Orientation
-from lumaflow_service.files import recording
+from lumaflow_service.files import video_writer
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.features import open_features, with_features
-from lumaflow_service.files.film import Film, open_film
-from lumaflow_service.files.flow import Job, enhanced
-from lumaflow_service.files.outcome import Outcome
+from lumaflow_service.files.file_result import Outcome
 from lumaflow_service.files.picture import planes_of
-from lumaflow_service.files.recording import Shape
+from lumaflow_service.files.run_lane import Job, enhanced
 from lumaflow_service.files.video import describe_video, enhance_video
-from numpy.typing import NDArray
+from lumaflow_service.files.video_reader import Film, open_film
+from lumaflow_service.files.video_writer import Shape
 
 QUARTER_TURN = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
 
@@ -107,7 +108,7 @@ def planes(path: Path) -> list[tuple[NDArray[Any], ...]]:
 @pytest.fixture
 def lossless(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is written is what is read."""
-    monkeypatch.setitem(recording.SHAPES, ".mkv", Shape("matroska", "libx264", {"qp": "0"}))
+    monkeypatch.setitem(video_writer.SHAPES, ".mkv", Shape("matroska", "libx264", {"qp": "0"}))
 
 
 @pytest.mark.parametrize("range_", [1, 2])

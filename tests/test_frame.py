@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from lumaflow import Alignment, Color, Frame, FrameError, Geometry, Orientation, PixelFormat, Range
 from lumaflow.frame import MAX_SIDE_PX
 

@@ -2,9 +2,10 @@
 
 import cv2
 import numpy as np
+import pytest
+
 import oracle
 import oracle_frames
-import pytest
 from lumaflow import FrameError, OptionError, functions
 from lumaflow.options import (
     Equalization,

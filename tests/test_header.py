@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
+
 from lumaflow_service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
-from lumaflow_service.header import (
+from lumaflow_service.media.header import (
     MAX_CHUNKS,
     MAX_SCANS,
     ImageHeader,
@@ -21,7 +23,6 @@ from lumaflow_service.header import (
     exif_orientation,
     read_header,
 )
-from PIL import Image
 
 LIMIT = 50_000_000
 

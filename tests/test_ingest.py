@@ -12,6 +12,7 @@ import httpx
 import numpy as np
 import pytest
 import simplejpeg
+
 from cameras import Server, rtsp_server
 from conftest import RunningService, finish
 from films import content, make_film
@@ -197,7 +198,7 @@ def test_a_camera_is_added_changed_and_removed_by_the_api(service: RunningServic
 
 def processes(service: RunningService, names: set[str], server: Server, path: str) -> list[int]:
     """The newest of the cameras' processes."""
-    return sorted(service.children("lumaflow_service.ingest"))[-1:]
+    return sorted(service.children("lumaflow_service.camera"))[-1:]
 
 
 @pytest.mark.parametrize(
@@ -221,9 +222,9 @@ def test_the_api_opens_no_file_no_device_and_no_other_network(service: RunningSe
 def test_a_camera_is_paused_resumed_and_restarted(service: RunningService) -> None:
     client = service.client
     wait_until(lambda: source(service, "gate")["state"] == "live")
-    count = len(service.children("lumaflow_service.ingest"))
+    count = len(service.children("lumaflow_service.camera"))
     assert client.post("/v1/sources/gate/pause").json()["camera"]["state"] == "paused"
-    assert len(service.children("lumaflow_service.ingest")) == count - 1
+    assert len(service.children("lumaflow_service.camera")) == count - 1
     frames = source(service, "gate")["frames"]
     time.sleep(0.5)
     assert source(service, "gate")["frames"] == frames
@@ -240,10 +241,10 @@ def test_a_camera_whose_process_is_killed_comes_back_and_the_others_lose_nothing
     service: RunningService,
 ) -> None:
     wait_until(lambda: source(service, "gate")["state"] == "live")
-    before = set(service.children("lumaflow_service.ingest"))
+    before = set(service.children("lumaflow_service.camera"))
     for pid in before:
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: len(set(service.children("lumaflow_service.ingest")) - before) == len(before))
+    wait_until(lambda: len(set(service.children("lumaflow_service.camera")) - before) == len(before))
     frames = source(service, "gate")["frames"]
     wait_until(lambda: source(service, "gate")["frames"] > frames)
     assert metric(service, 'slots_in_use{device="cpu"}') <= 3
@@ -252,9 +253,9 @@ def test_a_camera_whose_process_is_killed_comes_back_and_the_others_lose_nothing
 def test_a_camera_whose_process_is_stuck_comes_back(service: RunningService, server: Server) -> None:
     service.client.put("/v1/sources/stuck", json={"url": server.url("small")}).raise_for_status()
     wait_until(lambda: source(service, "stuck")["frames"] >= 3)
-    (pid,) = sorted(service.children("lumaflow_service.ingest"))[-1:]
+    (pid,) = sorted(service.children("lumaflow_service.camera"))[-1:]
     os.kill(pid, signal.SIGSTOP)
-    wait_until(lambda: pid not in service.children("lumaflow_service.ingest"), 30)
+    wait_until(lambda: pid not in service.children("lumaflow_service.camera"), 30)
     frames = source(service, "stuck")["frames"]
     wait_until(lambda: source(service, "stuck")["frames"] > frames)
     service.client.delete("/v1/sources/stuck")
@@ -265,12 +266,12 @@ def test_only_what_changed_restarts_and_a_bad_file_changes_nothing(
 ) -> None:
     good = config.read_text()
     wait_until(lambda: source(service, "gate")["state"] == "live")
-    children = set(service.children("lumaflow_service.ingest"))
+    children = set(service.children("lumaflow_service.camera"))
     config.write_text(
         good.replace("mode: equalize", "mode: clahe") + "  more: {url: 'rtsp://127.0.0.1:1/'}\n"
     )
     service.client.post("/v1/config/reload").raise_for_status()
-    wait_until(lambda: children < set(service.children("lumaflow_service.ingest")))
+    wait_until(lambda: children < set(service.children("lumaflow_service.camera")))
     assert source(service, "gate")["options"]["mode"] == "clahe"
     config.write_text(good + "  bad: {url: 'rtsp://127.0.0.1:1/', trnsport: udp}\n")
     answer = service.client.post("/v1/config/reload")
@@ -291,7 +292,7 @@ def test_a_password_is_nowhere(service: RunningService, log: Path) -> None:
         "/v1/sources/x", json={"url": f"ftp://joe:{PASSWORD}@192.0.2.1/", "zz": f"rtsp://u:{PASSWORD}@h/"}
     )
     told.append(bad.text)
-    for pid in (service.process.pid, *service.children("lumaflow_service.ingest")):
+    for pid in (service.process.pid, *service.children("lumaflow_service.camera")):
         told.append(Path(f"/proc/{pid}/cmdline").read_text())
     assert "locked" in told[0]
     assert not [text for text in told if PASSWORD in text]
@@ -351,7 +352,7 @@ def test_a_camera_that_never_answers_costs_nothing(service: RunningService) -> N
         "/v1/sources/mute", json={"url": f"rtsp://127.0.0.1:{silent.port}/"}
     ).raise_for_status()
     wait_until(lambda: silent.connections >= 1)
-    (pid,) = sorted(service.children("lumaflow_service.ingest"))[-1:]
+    (pid,) = sorted(service.children("lumaflow_service.camera"))[-1:]
     time.sleep(0.5)
     before = cpu_seconds(pid)
     time.sleep(3)
@@ -395,7 +396,7 @@ def test_headless_has_health_and_metrics_alone_and_ends_its_files(folder: Path, 
             404,
             "there are /livez, /readyz and /metrics",
         )
-        children = [running.worker, *running.children("lumaflow_service.ingest")]
+        children = [running.worker, *running.children("lumaflow_service.camera")]
     finish(process)
     assert process.returncode == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in children)

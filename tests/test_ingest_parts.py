@@ -5,10 +5,11 @@ import time
 from random import Random
 
 import pytest
-from lumaflow_service.ingest.backoff import Backoff
-from lumaflow_service.ingest.frozen import luma_sample
-from lumaflow_service.ingest.mailbox import Mailbox
-from lumaflow_service.ingest.watchdog import Watchdog
+
+from lumaflow_service.camera.backoff import Backoff
+from lumaflow_service.camera.frame_queue import Mailbox
+from lumaflow_service.camera.freeze import luma_sample
+from lumaflow_service.camera.watchdog import Watchdog
 from test_laying import decoded
 
 
@@ -73,7 +74,7 @@ def test_a_camera_stalls_by_its_own_pace(interval: float, limit: float) -> None:
 
 
 def test_a_call_that_overstays_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lumaflow_service.ingest import watchdog as module
+    from lumaflow_service.camera import watchdog as module
 
     ended = threading.Event()
     monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)

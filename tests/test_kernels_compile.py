@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 from cupy.cuda import nvrtc
+
 from lumaflow.cuda.compiler import MODES, Source, kernel_sources, turn_source
 from lumaflow.errors import OptionError
 from lumaflow.formats import Alignment, Family, PixelFormat, Range

@@ -9,8 +9,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import oracle_frames
 import pytest
+
+import oracle_frames
 from frames import copied, frame_of, pitched
 from lumaflow import (
     Alignment,
@@ -33,10 +34,10 @@ from lumaflow import (
     Region,
     functions,
 )
-from lumaflow.cuda import compiler, launch, turn, words
+from lumaflow.cuda import compiler, launch, launch_u16
 from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
-from lumaflow.cuda.scope import scope_of
-from lumaflow.cuda.tone import open_tone
+from lumaflow.cuda.frame_plan import scope_of
+from lumaflow.cuda.tone_mapper import open_tone
 from lumaflow.tables import level_span, plain_lut
 from one import enhance, enhance_all, frame
 from pictures import SIZES, picture
@@ -300,9 +301,9 @@ def test_a_lut_of_given_bins_is_the_cpus(folder, rng, mode):
         bins = np.bincount(rng.integers(3, 256, number), minlength=256).astype(np.uint32)
         gray = Geometry(1, 1, PixelFormat.GRAY8, levels)
         span, lut = level_span(gray, gray), np.zeros(256, np.uint8)
-        plan = words.plan_mapping(span, equalization, number, 1, "words_lut")
+        plan = launch_u16.plan_mapping(span, equalization, number, 1, "words_lut")
         kernels = Shim(folder, (compiler.mapping_source(8, 8, mode),))
-        words.launch_mapping(None, kernels, plan, bins, plain_lut(span), launch.NULL, launch.NULL, lut)
+        launch_u16.launch_mapping(None, kernels, plan, bins, plain_lut(span), launch.NULL, launch.NULL, lut)
         np.testing.assert_array_equal(lut, functions.build_lut(bins, equalization, range=levels))
 
 
@@ -327,8 +328,8 @@ def test_pixels_of_every_size_are_turned(folder, rng, pixel_bytes, kind, channel
         for naive in {False, swapped}:
             shim = Shim(folder, (compiler.turn_source(swapped, pixel_bytes, naive=naive),))
             out = np.zeros_like(wanted)
-            plan = turn.plan_turn(orientation, width, height, pixel_bytes)
-            turn.launch_turn(None, shim, plan, source, out)
+            plan = orientation.plan_turn(orientation, width, height, pixel_bytes)
+            orientation.launch_turn(None, shim, plan, source, out)
             np.testing.assert_array_equal(out, wanted)
 
 

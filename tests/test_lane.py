@@ -4,8 +4,9 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import oracle
 import pytest
+
+import oracle
 from lumaflow import (
     ColorMode,
     DeviceError,

@@ -5,9 +5,10 @@ from itertools import product
 
 import av
 import numpy as np
+import pytest
+
 import oracle
 import oracle_frames
-import pytest
 from frames import copied, frame_of, pitched
 from lumaflow import (
     Alignment,

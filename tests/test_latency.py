@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from lumaflow_service.latency import Latency
+
+from lumaflow_service.control.latency import Latency
 
 
 class Clock:

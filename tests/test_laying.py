@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
+
 from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
-from lumaflow_service.codec import displayed
-from lumaflow_service.doorbell import Captured, Levels, pack, unpack
-from lumaflow_service.files.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID
-from lumaflow_service.ingest.laying import laid_geometry, lay, matrix_of
-from lumaflow_service.yuv import rows
+from lumaflow_service.ipc.messages import Captured, Levels, pack, unpack
+from lumaflow_service.media.codec import displayed
+from lumaflow_service.media.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID
+from lumaflow_service.media.slot_format import laid_geometry, lay, matrix_of
+from lumaflow_service.media.yuv import rows
 
 SIZE = (48, 32)
 SAME = {

@@ -3,13 +3,14 @@
 import re
 
 import pytest
+from prometheus_client import CollectorRegistry
+
 from lumaflow.frame import LutKind
 from lumaflow.stage import Stage
-from lumaflow_service.doorbell import Reply, Report
+from lumaflow_service.config.camera_errors import Cause
+from lumaflow_service.control.metrics import LOSSES, MAX_SOURCE_LABELS, RESTARTS, Metrics
 from lumaflow_service.errors import BadFrameError, BusyError, WorkerStuckError
-from lumaflow_service.ingest.errors import Cause
-from lumaflow_service.metrics import LOSSES, MAX_SOURCE_LABELS, RESTARTS, Metrics
-from prometheus_client import CollectorRegistry
+from lumaflow_service.ipc.messages import Reply, Report
 
 REPLY = Reply(1, device="cpu", lut="own", stage_seconds={"lut": 3e-5, "apply": 0.004}, frame_seconds=0.006)
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from lumaflow.backend import memory_held, open_lane
 from lumaflow.formats import PixelFormat
 from lumaflow.geometry import Geometry

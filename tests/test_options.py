@@ -4,6 +4,7 @@ import math
 from dataclasses import FrozenInstanceError
 
 import pytest
+
 from lumaflow import Equalization, Hog, Lbp, LbpMapping, Mode, OptionError, Options
 from lumaflow.options import MAX_TILES
 

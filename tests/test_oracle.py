@@ -2,11 +2,12 @@
 
 import cv2
 import numpy as np
+import pytest
+from skimage.feature import local_binary_pattern
+
 import opencv
 import oracle
-import pytest
 from pictures import colored, pictures
-from skimage.feature import local_binary_pattern
 
 CLIPS = (0.0, 0.5, 2.0, 40.0)
 GRIDS = ((8, 8), (1, 1), (4, 2), (3, 5), (16, 1))

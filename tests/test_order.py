@@ -1,7 +1,7 @@
 """Order: jobs of one source pass in the order they came."""
 
-from lumaflow_service.doorbell import Job, Op
-from lumaflow_service.worker.order import Order, Task
+from lumaflow_service.ipc.messages import Job, Op
+from lumaflow_service.worker.source_queue import Order, Task
 
 
 def arrived(order: Order, *sources: str) -> list[Task]:

@@ -12,13 +12,14 @@ import cv2
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from numpy.typing import NDArray
+from playwright.sync_api import Browser, Page, Route, expect
+
 from browser import chromium, filmed, needs_chromium, scene
 from cameras import rtsp_server
 from conftest import RunningService
-from lumaflow_service.options import SourceOptions
+from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.webrtc.peers import available
-from numpy.typing import NDArray
-from playwright.sync_api import Browser, Page, Route, expect
 
 pytestmark = needs_chromium
 SLOW_MS = 20_000

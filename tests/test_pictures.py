@@ -4,12 +4,13 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
-from lumaflow_service.doorbell import Job, Reply, View
+
+from lumaflow_service.config.options import SourceOptions
+from lumaflow_service.control.sources import Source
+from lumaflow_service.control.view_cache import Picture, Pictures
 from lumaflow_service.errors import UnknownSourceError, not_kept
-from lumaflow_service.options import SourceOptions
-from lumaflow_service.pictures import Picture, Pictures
-from lumaflow_service.slots import Slot, SlotMemory, SlotRing
-from lumaflow_service.sources import Source
+from lumaflow_service.ipc.messages import Job, Reply, View
+from lumaflow_service.ipc.slots import Slot, SlotMemory, SlotRing
 
 
 @dataclass

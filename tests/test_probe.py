@@ -6,11 +6,12 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from browser import Film, scene
 from cameras import rtsp_server
 from films import make_film
 from lumaflow_service import cli
-from lumaflow_service.codec import encode_jpeg
+from lumaflow_service.media.codec import encode_jpeg
 
 
 def probed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:

@@ -5,12 +5,13 @@ import math
 import cv2
 import numpy as np
 import pytest
-from lumaflow import ColorMode, Equalization, Frame, FrameError, Mode, Options, PixelFormat, quality
-from one import enhance_all
-from pictures import colored, pictures
 from skimage.color import rgb2lab
 from skimage.measure import shannon_entropy
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
+
+from lumaflow import ColorMode, Equalization, Frame, FrameError, Mode, Options, PixelFormat, quality
+from one import enhance_all
+from pictures import colored, pictures
 
 WELL_EXPOSED = [
     "faces_people/astronaut_512.png",

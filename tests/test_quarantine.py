@@ -1,8 +1,9 @@
 """Frames that kill workers."""
 
 import pytest
+
+from lumaflow_service.control.quarantine import MOST_SUSPECTS, Quarantine
 from lumaflow_service.errors import BadFrameError
-from lumaflow_service.quarantine import MOST_SUSPECTS, Quarantine
 
 POISON = memoryview(b"poison frame")
 

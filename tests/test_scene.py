@@ -7,7 +7,8 @@ import time
 import cv2
 import numpy as np
 import pytest
-from lumaflow_service.ingest.scene import FRAMES_PER_SECOND, VIEW_FRAMES, Scene, lamp_power
+
+from lumaflow_service.demo.scene import FRAMES_PER_SECOND, VIEW_FRAMES, Scene, lamp_power
 
 LAMP_ON, LAMP_OFF = 2 * FRAMES_PER_SECOND, 4 * FRAMES_PER_SECOND
 
@@ -77,5 +78,5 @@ def test_drawing_leaves_time_for_enhancing(scene: Scene) -> None:
 
 
 def test_it_is_drawn_without_opencv() -> None:
-    code = "import sys, lumaflow_service.ingest.scene; sys.exit('cv2' in sys.modules)"
+    code = "import sys, lumaflow_service.demo.scene; sys.exit('cv2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

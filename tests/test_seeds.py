@@ -8,21 +8,22 @@ from typing import Any
 import cupy
 import cv2
 import numpy as np
-import oracle
 import pytest
 from cupy.cuda import nvrtc
+
+import oracle
 from lumaflow import functions
 from lumaflow.backend import available_devices
-from lumaflow.cuda import seeds
-from lumaflow.cuda.seeds import launch, source
+from lumaflow.cuda.bench import experiments
+from lumaflow.cuda.bench.experiments import launch, source
 from lumaflow.errors import DeviceError
 from lumaflow.options import LbpMapping
 from lumaflow.tables import hog_gamma, hog_weights, lbp_labels
+from lumaflow_service.bench.experiments import measure_seeds
+from lumaflow_service.bench.experiments.equalization import flight_figures, stage_figures
+from lumaflow_service.bench.experiments.features import error_figures, ladder_figures, variant_figures
 from lumaflow_service.bench.figure import Figure, Missing
-from lumaflow_service.bench.people import people_weights, window_scores
-from lumaflow_service.bench.seeds import measure_seeds
-from lumaflow_service.bench.seeds.equalization import flight_figures, stage_figures
-from lumaflow_service.bench.seeds.features import error_figures, ladder_figures, variant_figures
+from lumaflow_service.bench.people_detector import people_weights, window_scores
 from pictures import picture
 from shim import ShimKernel, build, require_compiler
 
@@ -56,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """One variant, to be called like CuPy's kernels with NumPy arrays."""
     require_compiler()
-    monkeypatch.setattr("shim.FOLDER", seeds.FOLDER)
+    monkeypatch.setattr("shim.FOLDER", experiments.FOLDER)
     return lambda name, **defines: ShimKernel(build(folder, source(name, **defines)), 1)
 
 
@@ -162,13 +163,13 @@ def test_no_gradient_is_too_large_for_half_precision(kernel):
 @pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
 @pytest.mark.parametrize(("read", "half"), [*product(range(3), range(2))])
 def test_gradients_on_a_gpu_are_those_of_the_cpu(rng, read, half):
-    from lumaflow.cuda.seeds import trials
+    from lumaflow.cuda.bench.experiments import timing
 
     luma = cupy.asarray(rng.integers(0, 256, (64, 128), np.uint8))
-    gradients = cupy.empty((*luma.shape, 2), trials.KINDS[half])
-    texture = trials.texture_of(luma)
-    kernel = trials._compiled("seed_gradient", READ=read, HALF=half)
-    given = np.uint64(texture.ptr) if read == trials.TEXTURE else luma
+    gradients = cupy.empty((*luma.shape, 2), timing.KINDS[half])
+    texture = timing.texture_of(luma)
+    kernel = timing._compiled("seed_gradient", READ=read, HALF=half)
+    given = np.uint64(texture.ptr) if read == timing.TEXTURE else luma
     stream = cupy.cuda.get_current_stream()
     launch.take_gradients(stream, kernel, given, cupy.asarray(hog_gamma()), gradients)
     roots = np.pad(hog_gamma()[luma.get()], 1, mode="reflect")
@@ -179,10 +180,10 @@ def test_gradients_on_a_gpu_are_those_of_the_cpu(rng, read, half):
 @pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
 @pytest.mark.parametrize(("half", "tolerance"), [(0, 2e-6), (1, 5e-4)])
 def test_descriptors_on_a_gpu_are_those_of_the_cpu(rng, half, tolerance):
-    from lumaflow.cuda.seeds import trials
+    from lumaflow.cuda.bench.experiments import timing
 
     luma = picture(rng, (136, 264), 3)
-    found = trials.describe(0, luma, half)
+    found = timing.describe(0, luma, half)
     np.testing.assert_allclose(found, functions.hog(luma), rtol=0, atol=tolerance)
 
 

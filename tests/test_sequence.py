@@ -6,6 +6,7 @@ from pathlib import Path
 
 import av
 import numpy as np
+
 import oracle
 from lumaflow import Enhanced, Equalization, Frame, LutKind, Mode, Options, PixelFormat
 from one import enhance_all

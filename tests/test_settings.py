@@ -1,9 +1,10 @@
 """Settings: from the environment and from arguments."""
 
 import pytest
-from lumaflow_service.cli import run
-from lumaflow_service.settings import Settings
 from pydantic import ValidationError
+
+from lumaflow_service.cli import run
+from lumaflow_service.config.settings import Settings
 
 
 def test_defaults_listen_on_loopback() -> None:
@@ -40,7 +41,7 @@ def test_a_mistake_has_the_name_it_was_given_by(
 def test_a_variable_that_is_misspelt_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("lumaflow_service.app.serve", lambda settings: None)
+    monkeypatch.setattr("lumaflow_service.api.app.serve", lambda settings: None)
     monkeypatch.setenv("LUMAFLOW_JPEG_QUALTY", "80")
     monkeypatch.setenv("LUMAFLOW_GATE_PASSWORD", "a configuration's own")
     assert run(["serve"]) == 0

@@ -8,19 +8,20 @@ import av
 import numpy as np
 import pytest
 from av.video.frame import VideoFrame
-from lumaflow_service.codec import displayed
-from lumaflow_service.doorbell import Levels, Shown, size_of
-from lumaflow_service.files.color import BT601, BT709, FULL, LIMITED, Color, to_bgr
-from lumaflow_service.ingest.cameras import clamped
-from lumaflow_service.ingest.config import CameraConfig, Record
-from lumaflow_service.ingest.laying import laid_geometry, lay, matrix_of
-from lumaflow_service.ingest.shot import Shot
-from lumaflow_service.options import SourceOptions
-from lumaflow_service.sinks.recorder import Recorder
-from lumaflow_service.sinks.show import Show
-from lumaflow_service.sinks.signal_lost import lost_since
-from lumaflow_service.slots import SlotMemory
-from lumaflow_service.yuv import rows
+
+from lumaflow_service.camera.captured_frame import Shot
+from lumaflow_service.camera.outputs.output_frame import Show
+from lumaflow_service.camera.outputs.recorder import Recorder
+from lumaflow_service.camera.outputs.signal_lost import lost_since
+from lumaflow_service.config.model import CameraConfig, Record
+from lumaflow_service.config.options import SourceOptions
+from lumaflow_service.control.cameras import clamped
+from lumaflow_service.ipc.messages import Levels, Shown, size_of
+from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.media.codec import displayed
+from lumaflow_service.media.color import BT601, BT709, FULL, LIMITED, Color, to_bgr
+from lumaflow_service.media.slot_format import laid_geometry, lay, matrix_of
+from lumaflow_service.media.yuv import rows
 from test_laying import SIZE, decoded
 
 BASE = Fraction(1, 90_000)

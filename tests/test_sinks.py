@@ -18,29 +18,30 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+
 from cameras import Server, rtsp_server
 from films import content, dim_frame, make_film, psnr
 from lumaflow.frame import Frame
-from lumaflow_service.files.color import Color
-from lumaflow_service.ingest.address import Policy, check_url
-from lumaflow_service.ingest.config import CameraConfig, Descriptors, Kept, Publish, Record, Snapshot
-from lumaflow_service.ingest.errors import SinkError
-from lumaflow_service.ingest.feed import Feed
-from lumaflow_service.ingest.opening import Opening, open_container
-from lumaflow_service.ingest.watchdog import Watchdog
-from lumaflow_service.sinks import encoding, outputs
-from lumaflow_service.sinks.descriptors import DescriptorFiles
-from lumaflow_service.sinks.encoding import best_encoder
-from lumaflow_service.sinks.outlet import MOST_WAITING, Outlet
-from lumaflow_service.sinks.outputs import open_outputs
-from lumaflow_service.sinks.publisher import Publisher
-from lumaflow_service.sinks.recorder import Recorder
-from lumaflow_service.sinks.relay import AT_ONCE, relay
-from lumaflow_service.sinks.shelf import Shelf
-from lumaflow_service.sinks.show import Show
-from lumaflow_service.sinks.signal_lost import lost_since
-from lumaflow_service.sinks.snapshot import Snapshots
-from lumaflow_service.sinks.sound import Sound, SoundKind
+from lumaflow_service.camera.frame_reader import Feed
+from lumaflow_service.camera.open_container import Opening, open_container
+from lumaflow_service.camera.outputs import encoder, output_set
+from lumaflow_service.camera.outputs.audio import Sound, SoundKind
+from lumaflow_service.camera.outputs.descriptors import DescriptorFiles
+from lumaflow_service.camera.outputs.encoder import best_encoder
+from lumaflow_service.camera.outputs.output_frame import Show
+from lumaflow_service.camera.outputs.output_set import open_outputs
+from lumaflow_service.camera.outputs.output_thread import MOST_WAITING, Outlet
+from lumaflow_service.camera.outputs.publisher import Publisher
+from lumaflow_service.camera.outputs.recorder import Recorder
+from lumaflow_service.camera.outputs.relay import AT_ONCE, relay
+from lumaflow_service.camera.outputs.retention_folder import Shelf
+from lumaflow_service.camera.outputs.signal_lost import lost_since
+from lumaflow_service.camera.outputs.snapshot import Snapshots
+from lumaflow_service.camera.watchdog import Watchdog
+from lumaflow_service.config.camera_errors import SinkError
+from lumaflow_service.config.model import CameraConfig, Descriptors, Kept, Publish, Record, Snapshot
+from lumaflow_service.config.url_policy import Policy, check_url
+from lumaflow_service.media.color import Color
 from proxy import Answering, Proxy
 
 BASE = Fraction(1, 90_000)
@@ -484,17 +485,17 @@ def test_auto_takes_the_first_hardware_encoder_that_works_and_else_x264(
         (set(), "libx264"),
     ):
         best_encoder.cache_clear()
-        monkeypatch.setattr(encoding.av, "codecs_available", {*encoding.HARDWARE, "libx264"})
-        monkeypatch.setattr(encoding, "_works", works.__contains__)
+        monkeypatch.setattr(encoder.av, "codecs_available", {*encoder.HARDWARE, "libx264"})
+        monkeypatch.setattr(encoder, "_works", works.__contains__)
         assert best_encoder("yuv420p") == taken
         assert best_encoder("yuv444p") == "libx264"
     best_encoder.cache_clear()
 
 
 def test_an_encoder_that_is_built_in_but_has_no_hardware_does_not_work() -> None:
-    assert encoding._works("libx264")
-    assert any(Path("/dev").glob("video*")) or not encoding._works("h264_v4l2m2m")
-    assert not encoding._works("no_such_encoder")
+    assert encoder._works("libx264")
+    assert any(Path("/dev").glob("video*")) or not encoder._works("h264_v4l2m2m")
+    assert not encoder._works("no_such_encoder")
 
 
 def test_what_is_published_plays_at_a_server_and_again_when_that_is_back() -> None:
@@ -583,13 +584,19 @@ def test_a_relay_passes_pictures_and_sound_on_with_their_times(
     assert capsys.readouterr().out == "open \n"
 
 
+RELAY = b"lumaflow_service.camera.outputs.relay"
+
+
 def relays() -> list[int]:
     """Processes of publishers of this process."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == os.getpid() and b"lumaflow_service.sinks.relay" in (folder / "cmdline").read_bytes():
+            if (
+                parent == os.getpid()
+                and b"lumaflow_service.camera.outputs.relay" in (folder / "cmdline").read_bytes()
+            ):
                 found.append(int(folder.name))
     return found
 
@@ -635,8 +642,8 @@ def played(server: Server) -> tuple[int, int]:
 def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "LOST_SECONDS", 0.4)
-    monkeypatch.setattr(outputs, "STAND_IN_SECONDS", 0.1)
+    monkeypatch.setattr(output_set, "LOST_SECONDS", 0.4)
+    monkeypatch.setattr(output_set, "STAND_IN_SECONDS", 0.1)
     record = {"path": "r", "keep_free_gb": 0, "no_signal": True}
     without = {"path": "q", "keep_free_gb": 0}
     camera = CameraConfig.model_validate(

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
+
 from lumaflow.errors import StateError
 from lumaflow_service.errors import BusyError, TooLargeError
-from lumaflow_service.slots import BUFFERS, SlotMemory, SlotRing, whole_pages
+from lumaflow_service.ipc.slots import BUFFERS, SlotMemory, SlotRing, whole_pages
 
 
 @pytest.fixture

@@ -6,15 +6,16 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from cameras import Server, rtsp_server
-from lumaflow_service.doorbell import Assignment, Captured, Job, Reply
-from lumaflow_service.ingest.config import CameraConfig
-from lumaflow_service.ingest.supervisor import Parts, Supervisor
-from lumaflow_service.metrics import Metrics
-from lumaflow_service.options import SourceOptions
-from lumaflow_service.slots import Slot, SlotMemory, SlotRing
-from lumaflow_service.sources import Sources
 from prometheus_client import CollectorRegistry
+
+from cameras import Server, rtsp_server
+from lumaflow_service.config.model import CameraConfig
+from lumaflow_service.config.options import SourceOptions
+from lumaflow_service.control.camera_supervisor import Parts, Supervisor
+from lumaflow_service.control.metrics import Metrics
+from lumaflow_service.control.sources import Sources
+from lumaflow_service.ipc.messages import Assignment, Captured, Job, Reply
+from lumaflow_service.ipc.slots import Slot, SlotMemory, SlotRing
 
 INTERVAL = 0.25
 SLOW = 1.5 * INTERVAL

@@ -1,8 +1,9 @@
 """The constant tables, each against another way to say the same."""
 
 import numpy as np
-import oracle
 import pytest
+
+import oracle
 from lumaflow import Geometry, HogLayout, LbpMapping, PixelFormat
 from lumaflow.tables import blend, clip_limit, hog_gamma, hog_shape, hog_weights, lbp_shape, tile_grid
 from pictures import SIZES

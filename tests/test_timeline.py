@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from lumaflow_service.ingest.timeline import Timeline
+
+from lumaflow_service.camera.timeline import Timeline
 
 F = Fraction
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from lumaflow import functions
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")

@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from conftest import RunningService, finish
-from lumaflow.errors import OptionError
-from lumaflow_service.doorbell import Reply
-from lumaflow_service.errors import BusyError
-from lumaflow_service.tracing import Tracing, open_tracing
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
+
+from conftest import RunningService, finish
+from lumaflow.errors import OptionError
+from lumaflow_service.control.tracing import Tracing, open_tracing
+from lumaflow_service.errors import BusyError
+from lumaflow_service.ipc.messages import Reply
 
 REPLY = Reply(
     1, device="cpu", lut="previous", sequence=7, stage_seconds={"apply": 0.004}, frame_seconds=0.006
@@ -75,7 +76,7 @@ def test_a_lost_frame_is_a_failed_span(tracing: Tracing, spans: InMemorySpanExpo
 
 def test_without_a_collector_there_is_no_tracing_and_no_sdk() -> None:
     assert open_tracing("") is None
-    code = "import sys, lumaflow_service.app; print('opentelemetry.sdk' in sys.modules)"
+    code = "import sys, lumaflow_service.api.app; print('opentelemetry.sdk' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "False"
 

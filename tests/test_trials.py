@@ -8,11 +8,12 @@ import cv2
 import httpx
 import numpy as np
 import pytest
-from lumaflow_service.doorbell import Job, Media, Op, Reply
+
+from lumaflow_service.config.options import SourceOptions
+from lumaflow_service.control.one_shot_images import KEPT_SECONDS, Trial, Trials
 from lumaflow_service.errors import TooLargeError, UnknownTrialError
-from lumaflow_service.options import SourceOptions
-from lumaflow_service.slots import Slot, SlotMemory
-from lumaflow_service.trials import KEPT_SECONDS, Trial, Trials
+from lumaflow_service.ipc.messages import Job, Media, Op, Reply
+from lumaflow_service.ipc.slots import Slot, SlotMemory
 
 PICTURE = np.tile(np.arange(0, 96, dtype=np.uint8), (64, 1))
 PNG = {"Content-Type": "image/png"}

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from frames import frame_of
 from lumaflow.backend import available_devices
-from lumaflow.cuda import tuned
-from lumaflow.cuda.shapes import CHOICES, DEFAULT_SHAPES, Shapes
-from lumaflow.cuda.tuned import Key, cache_folder, kernels_digest, load, shapes_for, store
+from lumaflow.cuda import autotune_cache
+from lumaflow.cuda.autotune_cache import Key, cache_folder, kernels_digest, load, shapes_for, store
+from lumaflow.cuda.launch_config import CHOICES, DEFAULT_SHAPES, Shapes
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
 from lumaflow_service import doctor
@@ -97,7 +98,7 @@ def test_a_lane_uses_what_was_stored_for_its_gpu_else_the_defaults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(tuned, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
+    monkeypatch.setattr(autotune_cache, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
     assert shapes_for(0) == DEFAULT_SHAPES
     store(replace(KEY, gpu="GPU 0"), LEAST, cache_folder())
     assert (shapes_for(0), shapes_for(1)) == (LEAST, DEFAULT_SHAPES)
@@ -107,7 +108,7 @@ def test_a_lane_uses_what_was_stored_for_its_gpu_else_the_defaults(
 def test_doctor_says_which_gpus_are_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(doctor, "available_devices", lambda: ["cpu", "cuda:0", "cuda:1"])
-    monkeypatch.setattr(tuned, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
+    monkeypatch.setattr(autotune_cache, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
     path = store(replace(KEY, gpu="GPU 1"), LEAST, cache_folder())
     told = doctor._launches()
     assert "lumaflow bench tune" in told["launches on cuda:0"]
@@ -127,9 +128,9 @@ def test_changed_kernels_and_compilers_are_tuned_anew(
 ) -> None:
     before = kernels_digest((12, 9))
     assert kernels_digest((12, 9)) == before != kernels_digest((13, 0))
-    for path in tuned.FOLDER.iterdir():
+    for path in autotune_cache.FOLDER.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(tuned, "FOLDER", tmp_path)
+    monkeypatch.setattr(autotune_cache, "FOLDER", tmp_path)
     assert kernels_digest((12, 9)) == before
     (tmp_path / "lbp.cu").write_text("// another")
     assert kernels_digest((12, 9)) != before
@@ -163,7 +164,7 @@ def test_a_tuned_lane_gives_the_same_bits(
     frames = [frame_of(rng, Geometry(1000, 601, pixel_format), kind) for kind in (3, 4, 3)]
     wanted = enhance_all("cuda:0", frames, options)
     for shapes in (LEAST, MOST):
-        store(tuned.key_of(0), shapes, cache_folder())
+        store(autotune_cache.key_of(0), shapes, cache_folder())
         assert shapes_for(0) == shapes
         for found, one in zip(enhance_all("cuda:0", frames, options), wanted, strict=True):
             np.testing.assert_array_equal(found.frame.pixels, one.frame.pixels)

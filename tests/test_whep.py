@@ -12,12 +12,13 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from browser import filmed
 from conftest import RunningService
-from lumaflow_service.app import STATUS
+from lumaflow_service.api.app import STATUS
 from lumaflow_service.errors import MissingExtraError
 from lumaflow_service.webrtc import peers
-from numpy.typing import NDArray
 
 aiortc = pytest.importorskip("aiortc", reason="the extra is missing; type: pip install -e '.[webrtc]'")
 

@@ -11,8 +11,9 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from lumaflow_service.doorbell import Hello, Job, Media, Op, Reply, pack, pair, unpack
-from lumaflow_service.slots import SlotMemory
+
+from lumaflow_service.ipc.messages import Hello, Job, Media, Op, Reply, pack, pair, unpack
+from lumaflow_service.ipc.slots import SlotMemory
 
 SLOTS, SLOT_BYTES = 4, 1 << 20
 LIMITS = {

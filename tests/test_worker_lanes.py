@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+
 from lumaflow import DeviceError, DeviceMemoryError, Frame, Geometry, PixelFormat
+from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.errors import WorkerUnavailableError
-from lumaflow_service.options import SourceOptions
 from lumaflow_service.worker.lanes import Lanes
 from lumaflow_service.worker.worker import told
 

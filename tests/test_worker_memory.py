@@ -14,8 +14,8 @@ FRAME = bytes(range(256)) * (SIDE * SIDE * 3 // 256)
 BOMB = """
 import struct, sys, zlib
 import numpy as np
-from lumaflow_service.codec.opencv import cv2
-from lumaflow_service.worker.memory import limit_memory
+from lumaflow_service.media.codec.opencv import cv2
+from lumaflow_service.worker.memory_limit import limit_memory
 
 def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -54,7 +54,8 @@ def test_without_the_wall_it_would_have_been_decoded() -> None:
 
 def test_the_limit_is_at_most_the_machines_memory_above_what_is_held() -> None:
     program = (
-        "import resource; from lumaflow_service.worker.memory import limit_memory; limit_memory(1 << 50);"
+        "import resource; from lumaflow_service.worker.memory_limit import limit_memory;"
+        "limit_memory(1 << 50);"
         "print(resource.getrlimit(resource.RLIMIT_AS)[0])"
     )
     limit = int(subprocess.check_output([sys.executable, "-c", program]))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from conftest import RunningService, finish
 from films import make_film
 from test_ingest import wait_until

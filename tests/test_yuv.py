@@ -3,10 +3,11 @@
 import cv2
 import numpy as np
 import pytest
+
 from lumaflow.formats import Chroma, Color, Matrix, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
-from lumaflow_service.yuv import to_bgr
+from lumaflow_service.media.yuv import to_bgr
 
 YUV = [PixelFormat.NV12, PixelFormat.I420, PixelFormat.P010, PixelFormat.YUYV, PixelFormat.UYVY]
 

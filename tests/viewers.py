@@ -13,12 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cv2
+from websockets.asyncio.client import connect
+
 from browser import chromium, filmed
 from lumaflow_service.bench.processes import descendants
 from lumaflow_service.bench.server import Server, serving
-from lumaflow_service.codec import encode_jpeg
-from lumaflow_service.ingest.scene import Scene
-from websockets.asyncio.client import connect
+from lumaflow_service.demo.scene import Scene
+from lumaflow_service.media.codec import encode_jpeg
 
 WIDTH, HEIGHT, FRAMES, FIRST = 1280, 720, 30, 520
 SECONDS, SETTLE_SECONDS, ROUNDS = 10.0, 3.0, 3

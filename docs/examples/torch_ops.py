@@ -7,6 +7,7 @@ on PyTorch's current stream. The operators have shape functions, so that `torch.
 from typing import Any
 
 import torch
+
 from lumaflow import Equalization, functions
 from lumaflow.formats import PixelFormat
 from lumaflow.geometry import Geometry

@@ -11,10 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lumaflow.array_device import on_device
 from lumaflow.errors import FrameError
 from lumaflow.formats import Alignment, Chroma, Color, Layout, PixelFormat
 from lumaflow.geometry import MAX_SIDE_PX, Geometry
-from lumaflow.place import on_device
 from lumaflow.stage import Stage
 
 __all__ = [
@@ -97,7 +97,7 @@ class Frame:
         In host memory, or on a GPU, where it is as `from_cupy`; so may the chroma among the `tags`.
         """
         if on_device(pixels):
-            from lumaflow.cuda.exchange import view
+            from lumaflow.cuda.interop import view
 
             chroma = tuple(view(plane) for plane in tags.pop("chroma", ()))
             return cls.from_numpy(view(pixels), pixel_format, chroma=chroma, **tags)

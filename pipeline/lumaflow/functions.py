@@ -8,6 +8,7 @@ stream is used. On the processor there is none.
 
 from typing import Any
 
+from lumaflow.array_device import on_device
 from lumaflow.formats import Range
 from lumaflow.options import (
     Equalization,
@@ -19,7 +20,6 @@ from lumaflow.options import (
     Output,
     Region,
 )
-from lumaflow.place import on_device
 
 CLAHE, EQUALIZE = Equalization(), Equalization(Mode.EQUALIZE)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+
 from lumaflow.errors import DeviceError, LumaflowError, OptionError
 from lumaflow.options import ColorMode, Equalization, Mode, Options, Orientation
-
-from lumaflow_service.ingest.commands import config_app, probe
+from lumaflow_service.camera.commands import config_app, probe
 
 OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
@@ -92,7 +92,7 @@ def serve(
     demo: Annotated[bool | None, typer.Option("--demo", help="add a looping sample source")] = None,
 ) -> None:
     """Serve the API and the live page. What is not given comes from LUMAFLOW_* or the default."""
-    from lumaflow_service.app import serve
+    from lumaflow_service.api.app import serve
 
     given = {"config": config, "host": host, "port": port, "device": device, "demo": demo}
     serve(_settings({name: value for name, value in given.items() if value is not None}))
@@ -106,7 +106,7 @@ def ingest(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
 ) -> None:
     """Run the cameras of FILE alone: no API and no page, only /livez, /readyz and /metrics."""
-    from lumaflow_service.app import serve
+    from lumaflow_service.api.app import serve
 
     given = {"config": config, "host": host, "port": port, "device": device}
     serve(_settings({name: value for name, value in given.items() if value is not None}), headless=True)
@@ -117,7 +117,7 @@ def _settings(given: dict[str, Any]) -> Any:
 
     from pydantic import ValidationError
 
-    from lumaflow_service.settings import Settings, explained, unknown
+    from lumaflow_service.config.settings import Settings, explained, unknown
 
     for told in unknown(os.environ):
         _complain(told, OK)
@@ -231,9 +231,8 @@ def _job(
 ) -> Any:
     """The job in words of `lumaflow_service.files`; from here on SIGTERM cleans up like Ctrl-C."""
     from lumaflow.backend import choose_device
-
     from lumaflow_service.files.features import with_features
-    from lumaflow_service.files.flow import Job
+    from lumaflow_service.files.run_lane import Job
 
     signal.signal(signal.SIGTERM, _terminate)
     options = with_features(options) if with_npz else options

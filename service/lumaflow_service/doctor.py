@@ -74,7 +74,7 @@ def _launches() -> dict[str, str]:
     gpus = [device for device in available_devices() if device != "cpu"]
     if not gpus:
         return {}
-    from lumaflow.cuda.tuned import kept_for
+    from lumaflow.cuda.autotune_cache import kept_for
 
     usual = "the defaults; `lumaflow bench tune` looks for better ones"
     files = {device: kept_for(int(device.removeprefix("cuda:"))) for device in gpus}

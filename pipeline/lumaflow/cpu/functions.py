@@ -17,13 +17,13 @@ from lumaflow.arguments import (
     turned_shape,
 )
 from lumaflow.cpu import apply
-from lumaflow.cpu.counter import Counter
-from lumaflow.cpu.curve import Curve
 from lumaflow.cpu.features import HogField, LbpField
 from lumaflow.cpu.histogram import fold_levels
+from lumaflow.cpu.histogram_counter import Counter
 from lumaflow.cpu.lut import clahe_luts, equalize_lut, stretch_lut
+from lumaflow.cpu.orientation import turn_plane
 from lumaflow.cpu.plane import open_plane
-from lumaflow.cpu.turn import turn_plane
+from lumaflow.cpu.tone_mapper import Curve
 from lumaflow.errors import FrameError
 from lumaflow.formats import Range
 from lumaflow.geometry import Geometry

@@ -4,6 +4,7 @@ from collections import deque
 from types import TracebackType
 from typing import Self
 
+from lumaflow.array_device import on_device
 from lumaflow.cpu.slot import Slot
 from lumaflow.cpu.step import Step
 from lumaflow.errors import FrameError, StateError
@@ -11,7 +12,6 @@ from lumaflow.frame import Enhanced, Frame
 from lumaflow.geometry import Geometry
 from lumaflow.lane import check_frame, output_geometry
 from lumaflow.options import Options
-from lumaflow.place import on_device
 
 
 class CpuLane:

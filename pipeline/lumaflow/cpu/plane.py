@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.cpu.color import luma_plane, recolor_luma, recolor_value, value_plane
-from lumaflow.cpu.weave import map_chroma, pick_luma, put_luma
-from lumaflow.cpu.words import clamp_words, highest, lower_words, raise_levels
+from lumaflow.cpu.packed422 import map_chroma, pick_luma, put_luma
+from lumaflow.cpu.u16 import clamp_words, highest, lower_words, raise_levels
 from lumaflow.formats import Chroma, Family
 from lumaflow.geometry import Geometry
 from lumaflow.lane import beyond_depth
 from lumaflow.options import ColorMode, Options
+from lumaflow.roi import mapped_window, windows_beside
 from lumaflow.tables import chroma_lut
-from lumaflow.window import mapped_window, windows_beside
 
 Levels = NDArray[Any]
 

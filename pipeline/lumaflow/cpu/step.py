@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.cpu.chroma import ChromaPlanes
-from lumaflow.cpu.clock import Clock
 from lumaflow.cpu.cores import core_count, on_cores
-from lumaflow.cpu.counter import Counter
-from lumaflow.cpu.curve import Curve
 from lumaflow.cpu.features import HogField, LbpField
-from lumaflow.cpu.mapping import Mapping
+from lumaflow.cpu.histogram_counter import Counter
+from lumaflow.cpu.lut_state import Mapping
+from lumaflow.cpu.orientation import Turner
 from lumaflow.cpu.plane import open_plane
 from lumaflow.cpu.slot import Slot
-from lumaflow.cpu.turn import Turner
+from lumaflow.cpu.stage_timer import Clock
+from lumaflow.cpu.tone_mapper import Curve
 from lumaflow.formats import Chroma, PixelFormat
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lumaflow.cuda.frame_plan import Scope, scope_of, size_of
 from lumaflow.cuda.launch import REPLICAS, plan_histogram
-from lumaflow.cuda.scope import Scope, scope_of, size_of
-from lumaflow.cuda.shapes import DEFAULT_SHAPES, Shapes
-from lumaflow.cuda.words import all_parts, plan_count
+from lumaflow.cuda.launch_config import DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.launch_u16 import all_parts, plan_count
 from lumaflow.frame import Geometry
 from lumaflow.options import Mode, Options
 from lumaflow.tables import (

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lumaflow.cuda.frame_plan import Scope, scope_of
 from lumaflow.cuda.launch import Kernels
-from lumaflow.cuda.scope import Scope, scope_of
-from lumaflow.cuda.turn import shape_of_pixels, turn_kernel
+from lumaflow.cuda.orientation import shape_of_pixels, turn_kernel
 from lumaflow.formats import Family
 from lumaflow.geometry import Geometry
 from lumaflow.options import ColorMode, Hog, HogLayout, Lbp, Mode, Neighborhood, Options

@@ -25,15 +25,15 @@ from lumaflow.arguments import (
     plane_geometry,
     turned_shape,
 )
-from lumaflow.cuda import launch, words
-from lumaflow.cuda import turn as turns
+from lumaflow.cuda import launch, launch_u16
+from lumaflow.cuda import orientation as turns
 from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
 from lumaflow.cuda.compiler import compile_kernels, kernel_sources, mapping_source, turn_source
-from lumaflow.cuda.exchange import stream_of, view
-from lumaflow.cuda.faults import translated
+from lumaflow.cuda.cuda_errors import translated
+from lumaflow.cuda.frame_plan import scope_of
+from lumaflow.cuda.interop import stream_of, view
 from lumaflow.cuda.launch import NULL, Kernels
-from lumaflow.cuda.scope import scope_of
-from lumaflow.cuda.tone import open_tone
+from lumaflow.cuda.tone_mapper import open_tone
 from lumaflow.formats import Range
 from lumaflow.geometry import Geometry
 from lumaflow.lane import beyond_depth, output_geometry
@@ -81,10 +81,10 @@ def build_lut(
         if equalization.mode is Mode.IDENTITY:
             lut.set(unmapped_lut(span), stream=at)
             return _given(out, lut)
-        plan = words.plan_mapping(span, equalization, int(counts.sum()), 1, "words_lut")
+        plan = launch_u16.plan_mapping(span, equalization, int(counts.sum()), 1, "words_lut")
         source = mapping_source(pixel.layout.bits, lut.itemsize * 8, equalization.mode)
         kernels = _kernels(counts.device.id, (source,))
-        words.launch_mapping(at, kernels, plan, counts, cupy.asarray(plain_lut(span)), NULL, NULL, lut)
+        launch_u16.launch_mapping(at, kernels, plan, counts, cupy.asarray(plain_lut(span)), NULL, NULL, lut)
         return _given(out, lut)
 
 

@@ -7,21 +7,21 @@ from typing import Any, Self
 import cupy
 
 from lumaflow.cuda import transfer
-from lumaflow.cuda.delivery import deliver, reachable, shares_chroma
-from lumaflow.cuda.faults import translated
+from lumaflow.cuda.autotune_cache import shapes_for
+from lumaflow.cuda.cuda_errors import translated
+from lumaflow.cuda.frame_plan import scope_of
+from lumaflow.cuda.launch_config import Shapes
+from lumaflow.cuda.result import deliver, reachable, shares_chroma
 from lumaflow.cuda.ring import Planes, Ring, Slot, Ticket
-from lumaflow.cuda.scope import scope_of
-from lumaflow.cuda.shapes import Shapes
 from lumaflow.cuda.step import Step
 from lumaflow.cuda.streams import Streams, record_outside, wait_outside
-from lumaflow.cuda.tuned import shapes_for
 from lumaflow.errors import StateError
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
 from lumaflow.lane import beyond_depth, check_frame, output_geometry
+from lumaflow.lut_history import Succession
 from lumaflow.options import Options
 from lumaflow.stage import Stage
-from lumaflow.succession import Succession
 
 WHOLE_FRAME_BYTES = 3 << 20
 """Frames up to here are captured with their copies: at 720p a frame then takes 33 us instead of 44, for the

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lumaflow.cuda.scope import Scope, size_of
-from lumaflow.cuda.shapes import DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.frame_plan import Scope, size_of
+from lumaflow.cuda.launch_config import DEFAULT_SHAPES, Shapes
 from lumaflow.frame import Geometry
 from lumaflow.options import Equalization, HogLayout, Lbp, Mode
 from lumaflow.tables import HOG_BLOCK_PX, HOG_CELL_PX, LBP_CELL_PX, Span, blend, clip_limit, lut_scale

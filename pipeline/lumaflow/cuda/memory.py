@@ -16,7 +16,7 @@ import numpy as np
 from cupy.cuda import runtime
 from numpy.typing import NDArray
 
-from lumaflow.cuda.faults import translated
+from lumaflow.cuda.cuda_errors import translated
 
 ALIGN_BYTES = 256
 ALIGN_PITCH_BYTES = 16

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from lumaflow.cuda.arrays import Spec, first_luts, result_arrays
+from lumaflow.cuda.frame_plan import Scope, scope_of
 from lumaflow.cuda.memory import ALIGN_PITCH_BYTES, DeviceBlock, PinnedBlock
-from lumaflow.cuda.scope import Scope, scope_of
 from lumaflow.cuda.timing import StageClock
 from lumaflow.cuda.transfer import block_copy
 from lumaflow.formats import Color

@@ -6,15 +6,15 @@ from typing import Any
 import cupy
 from numpy.typing import NDArray
 
-from lumaflow.cuda import launch, transfer, turn
+from lumaflow.cuda import launch, orientation, transfer
 from lumaflow.cuda.arrays import constant_tables, scratch_arrays
 from lumaflow.cuda.compiler import compile_kernels, kernel_sources
+from lumaflow.cuda.frame_plan import scope_of
+from lumaflow.cuda.launch_config import Shapes
 from lumaflow.cuda.memory import DeviceBlock
 from lumaflow.cuda.ring import MAPPINGS, Ring, Slot
-from lumaflow.cuda.scope import scope_of
-from lumaflow.cuda.shapes import Shapes
 from lumaflow.cuda.streams import Streams
-from lumaflow.cuda.tone import open_tone
+from lumaflow.cuda.tone_mapper import open_tone
 from lumaflow.frame import Geometry
 from lumaflow.options import Options
 from lumaflow.stage import Stage
@@ -30,8 +30,8 @@ class Step:
         self._tables = _upload_tables(constant_tables(geometry, options))
         self._scratch = DeviceBlock(scratch_arrays(geometry, options, shapes)).arrays
         self._tone = open_tone(scope, self._kernels, self._tables, self._scratch)
-        self._turns = turn.plan_turns(scope)
-        self._gains = turn.plan_gains(scope)
+        self._turns = orientation.plan_turns(scope)
+        self._gains = orientation.plan_gains(scope)
         self._hog, self._lbp = launch.plan_features(scope)
         self._always_timed = options.timing_every == 1
 
@@ -100,7 +100,7 @@ class Step:
         """Launch the turn of the incoming planes, on `enhance`; for most frames there is none."""
         for plan, source, target in zip(self._turns, slot.incoming, (slot.raw, *slot.chroma), strict=True):
             if plan is not None:
-                turn.launch_turn(self._streams.enhance, self._kernels, plan, source, target)
+                orientation.launch_turn(self._streams.enhance, self._kernels, plan, source, target)
 
     def _count(self, slot: Slot, before: Mapping[str, Any] | None) -> None:
         """Launch the histogram of the raw frame and the mapping made from it, on `histogram`."""
@@ -112,7 +112,7 @@ class Step:
         self._tone.apply(enhance, slot.raw, mapping, slot.arrays)
         for plan, samples in zip(self._gains, slot.planes, strict=True):
             if plan is not None:
-                turn.launch_gain(enhance, self._kernels, plan, samples, self._tables["chroma"])
+                orientation.launch_gain(enhance, self._kernels, plan, samples, self._tables["chroma"])
 
     def _describe_hog(self, slot: Slot, plan: launch.Plan) -> None:
         """Launch the HOG of the enhanced luma."""

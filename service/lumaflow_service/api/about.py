@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from lumaflow_service.api.access import Scope
-from lumaflow_service.api.house import Home
-from lumaflow_service.options import SourceOptions
+from lumaflow_service.api.state import Home
+from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.webrtc.peers import available
 
 router = APIRouter(prefix="/v1")

@@ -1,7 +1,7 @@
 """Choosing the media type of an answer by the client's Accept header (RFC 9110, 12.5.1)."""
 
-from lumaflow_service.doorbell import Media
 from lumaflow_service.errors import NotAcceptableError
+from lumaflow_service.ipc.messages import Media
 
 
 def choose(accept: str, default: Media) -> Media:

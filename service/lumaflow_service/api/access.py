@@ -10,15 +10,15 @@ from collections.abc import Set
 from enum import StrEnum
 from urllib.parse import unquote
 
-from lumaflow.errors import LumaflowError
 from starlette import types as asgi
 from starlette.requests import HTTPConnection
 
+from lumaflow.errors import LumaflowError
 from lumaflow_service.api.origin import Names
 from lumaflow_service.api.page import FILES
 from lumaflow_service.api.problems import problem, status_of
+from lumaflow_service.config.settings import Settings
 from lumaflow_service.errors import ForbiddenError, UnauthorizedError
-from lumaflow_service.settings import Settings
 
 WEBSOCKET = "WEBSOCKET"
 """Stands where another connection has its method."""

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from lumaflow.errors import OptionError
 from pydantic import BaseModel, ConfigDict, Field
 
-from lumaflow_service.api.shape import FixedShape
-from lumaflow_service.ingest.config import CameraConfig, Delivery, Transport
-from lumaflow_service.options import OptionsPatch, SourceOptions
+from lumaflow.errors import OptionError
+from lumaflow_service.api.frame_format import FixedShape
+from lumaflow_service.config.model import CameraConfig, Delivery, Transport
+from lumaflow_service.config.options import OptionsPatch, SourceOptions
 
 
 class SourcePut(BaseModel):

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from lumaflow_service.api.shape import Shape
+from lumaflow_service.api.frame_format import Shape
 from lumaflow_service.errors import BadFrameError, SlowBodyError, TooLargeError
-from lumaflow_service.slots import Slot, SlotRing
+from lumaflow_service.ipc.slots import Slot, SlotRing
 
 KEPT_BACK = 2
 """Slots that frames leave to snapshots and other views."""

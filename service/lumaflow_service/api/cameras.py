@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter
 
-from lumaflow_service.api.house import Home, SourceId
 from lumaflow_service.api.problems import problems
+from lumaflow_service.api.source_state import SourceState
 from lumaflow_service.api.sources import state_of
-from lumaflow_service.api.states import SourceState
+from lumaflow_service.api.state import Home, SourceId
 
 router = APIRouter(prefix="/v1")
 

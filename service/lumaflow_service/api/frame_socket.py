@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
-from lumaflow.errors import LumaflowError
 from pydantic import Field
 
+from lumaflow.errors import LumaflowError
 from lumaflow_service.api.body import KEPT_BACK, wrong_length
+from lumaflow_service.api.frame_format import Shape
 from lumaflow_service.api.frames import content_of
-from lumaflow_service.api.handshake import refuse, welcome
-from lumaflow_service.api.house import Home, House, SourceId
 from lumaflow_service.api.problems import Problem, status_of
 from lumaflow_service.api.query import FrameQuery, features_in
-from lumaflow_service.api.shape import Shape
-from lumaflow_service.doorbell import USUAL, Media
+from lumaflow_service.api.state import Home, House, SourceId
+from lumaflow_service.api.websocket_handshake import refuse, welcome
+from lumaflow_service.config.options import Feature
+from lumaflow_service.control.sources import Upload
 from lumaflow_service.errors import UnsupportedMediaError
-from lumaflow_service.options import Feature
-from lumaflow_service.sources import Upload
+from lumaflow_service.ipc.messages import USUAL, Media
 
 router = APIRouter()
 

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from lumaflow_service.api.accept import choose
 from lumaflow_service.api.body import drain, received
-from lumaflow_service.api.figures import Figures
-from lumaflow_service.api.house import Home, SourceId
+from lumaflow_service.api.frame_result import Figures
 from lumaflow_service.api.problems import problems
 from lumaflow_service.api.query import FrameQuery, features_in
-from lumaflow_service.doorbell import Media, Reply
+from lumaflow_service.api.state import Home, SourceId
+from lumaflow_service.control.sources import Upload
 from lumaflow_service.errors import UnsupportedMediaError
-from lumaflow_service.slots import Slot
-from lumaflow_service.sources import Upload
+from lumaflow_service.ipc.messages import Media, Reply
+from lumaflow_service.ipc.slots import Slot
 
 router = APIRouter()
 

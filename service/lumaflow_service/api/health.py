@@ -4,8 +4,8 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
-from lumaflow_service.api.house import Home
 from lumaflow_service.api.problems import problems
+from lumaflow_service.api.state import Home
 from lumaflow_service.errors import WorkerUnavailableError
 
 router = APIRouter()

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
-from lumaflow.errors import LumaflowError
 
-from lumaflow_service.api.handshake import refuse, welcome
-from lumaflow_service.api.house import Home, SourceId
-from lumaflow_service.doorbell import View
-from lumaflow_service.pictures import Picture
+from lumaflow.errors import LumaflowError
+from lumaflow_service.api.state import Home, SourceId
+from lumaflow_service.api.websocket_handshake import refuse, welcome
+from lumaflow_service.control.view_cache import Picture
+from lumaflow_service.ipc.messages import View
 
 router = APIRouter(prefix="/v1/sources/{source}")
 

@@ -7,14 +7,14 @@ from typing import Any, Self
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from lumaflow.errors import LumaflowError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
-from lumaflow_service.ingest.redact import redact_urls
-from lumaflow_service.mistake import Place, sentence
-from lumaflow_service.schema import names_at
+from lumaflow.errors import LumaflowError
+from lumaflow_service.config.schema import names_at
+from lumaflow_service.config.validation import Place, sentence
+from lumaflow_service.redact import redact_urls
 
 JSON = "application/json"
 MEDIA_TYPE = "application/problem+json"

@@ -1,14 +1,14 @@
 """The query of a posted frame: what its bytes cannot say themselves."""
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from lumaflow.errors import OptionError
 from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
 from lumaflow.geometry import MAX_SIDE_PX, Geometry
-from pydantic import BaseModel, ConfigDict, Field
-
-from lumaflow_service.api.shape import Shape
-from lumaflow_service.doorbell import Levels
+from lumaflow_service.api.frame_format import Shape
+from lumaflow_service.config.options import Feature
 from lumaflow_service.errors import BadFrameError, TooLargeError
-from lumaflow_service.options import Feature
+from lumaflow_service.ipc.messages import Levels
 
 FORMATS = ", ".join(PixelFormat)
 

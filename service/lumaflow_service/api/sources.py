@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Response
 
 from lumaflow_service.api.bodies import SourcePatch, SourcePut
-from lumaflow_service.api.house import Home, House, SourceId
 from lumaflow_service.api.problems import problems
-from lumaflow_service.api.states import CameraState, SourceList, SourceState
-from lumaflow_service.sources import Source
+from lumaflow_service.api.source_state import CameraState, SourceList, SourceState
+from lumaflow_service.api.state import Home, House, SourceId
+from lumaflow_service.control.sources import Source
 
 router = APIRouter(prefix="/v1/sources")
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
-from lumaflow_service.api.house import Home, House, SourceId
 from lumaflow_service.api.problems import problems
 from lumaflow_service.api.query import features_in
-from lumaflow_service.doorbell import Job, Media, Op, Reply, View
-from lumaflow_service.pictures import Picture
+from lumaflow_service.api.state import Home, House, SourceId
+from lumaflow_service.control.view_cache import Picture
+from lumaflow_service.ipc.messages import Job, Media, Op, Reply, View
 
 router = APIRouter(prefix="/v1/sources/{source}")
 

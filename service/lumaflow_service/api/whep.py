@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from lumaflow_service.api.house import Home, SourceId
 from lumaflow_service.api.problems import problems
-from lumaflow_service.doorbell import View
+from lumaflow_service.api.state import Home, SourceId
 from lumaflow_service.errors import TooLargeError, UnsupportedMediaError
+from lumaflow_service.ipc.messages import View
 
 router = APIRouter(prefix="/v1/sources/{source}/whep")
 

@@ -9,25 +9,25 @@ from typing import Annotated
 
 import cv2
 import typer
-from lumaflow.backend import choose_device
-from lumaflow.frame import MAX_SIDE_PX, Frame, Geometry, PixelFormat
 from rich.console import Console
 from rich.markup import escape
 
+from lumaflow.backend import choose_device
+from lumaflow.frame import MAX_SIDE_PX, Frame, Geometry, PixelFormat
+from lumaflow_service.bench.baselines import SIZES as PEER_SIZES
+from lumaflow_service.bench.baselines import measure_peers
+from lumaflow_service.bench.experiments import measure_seeds
+from lumaflow_service.bench.experiments.timing import FULL_HD
 from lumaflow_service.bench.figure import Entry
 from lumaflow_service.bench.host import describe_host
 from lumaflow_service.bench.kernels import SIZES, measure_kernels
-from lumaflow_service.bench.lanes import LANES, measure_crowd, measure_flatness, measure_lots
-from lumaflow_service.bench.peers import SIZES as PEER_SIZES
-from lumaflow_service.bench.peers import measure_peers
+from lumaflow_service.bench.mixed_load import LANES, measure_crowd, measure_flatness, measure_lots
 from lumaflow_service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
 from lumaflow_service.bench.plot import check_drawable, draw
 from lumaflow_service.bench.report import Report
-from lumaflow_service.bench.scene import Pixels, Scene, frame_of, picture, read_picture
-from lumaflow_service.bench.scene import frames as made_frames
-from lumaflow_service.bench.seeds import measure_seeds
-from lumaflow_service.bench.seeds.timing import FULL_HD
 from lumaflow_service.bench.service import QUALITY, measure_service
+from lumaflow_service.bench.test_images import Pixels, Scene, frame_of, picture, read_picture
+from lumaflow_service.bench.test_images import frames as made_frames
 from lumaflow_service.bench.tune import kept_at, tune
 
 app = typer.Typer(

@@ -67,7 +67,7 @@ def _launches() -> dict[str, str]:
     gpus = [device for device in available_devices() if device != "cpu"]
     if not gpus:
         return {}
-    from lumaflow.cuda.tuned import kept_for
+    from lumaflow.cuda.autotune_cache import kept_for
 
     tuned = [device for device in gpus if kept_for(int(device.removeprefix("cuda:")))]
     return {"launches": f"tuned on {', '.join(tuned)}" if tuned else "default"}

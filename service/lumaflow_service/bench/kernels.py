@@ -7,15 +7,15 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Frame, Geometry, PixelFormat
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
-
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
-from lumaflow_service.bench.scene import Scene, frames
+from lumaflow_service.bench.test_images import Scene, frames
 
 if TYPE_CHECKING:
-    from lumaflow.cuda.replay import Times
+    from lumaflow.cuda.bench.profiler import Times
 
 PICTURES = 4  # that take turns, each in a slot of its own
 EVENNESS = 1.5  # how much slower than the quickest picture the slowest may be
@@ -64,7 +64,7 @@ def measure_kernels(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entr
     """
     if device == "cpu":
         raise DeviceError("cpu was asked for; kernels are timed on a GPU: give cuda or cuda:N")
-    from lumaflow.cuda.replay import copy_bandwidth, time_step
+    from lumaflow.cuda.bench.profiler import copy_bandwidth, time_step
 
     index = int(device.removeprefix("cuda:"))
     bandwidth = copy_bandwidth(index)

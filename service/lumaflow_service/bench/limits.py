@@ -7,9 +7,10 @@ from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
+
 from lumaflow.frame import Enhanced, Frame, Geometry, PixelFormat
 from lumaflow.lane import Lane
-from numpy.typing import NDArray
 
 CV2_SECONDS = 1.0
 CV2_LEAST = 3
@@ -26,7 +27,7 @@ class Wire:
 
 def measure_wire(lane: Lane, answer: Enhanced) -> Wire:
     """Measure the wire with the bytes that go up and come down for one frame of this CUDA lane."""
-    from lumaflow.cuda.wire import measure
+    from lumaflow.cuda.bench.pcie_bandwidth import measure
 
     device = int(lane.device.removeprefix("cuda:"))
     up, down = lane.geometry.frame_bytes, answer_bytes(answer)

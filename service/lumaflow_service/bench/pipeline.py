@@ -6,13 +6,13 @@ from itertools import cycle
 from time import perf_counter, process_time
 
 import numpy as np
+
 from lumaflow.backend import open_lane
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Enhanced, Frame, Geometry, PixelFormat
 from lumaflow.lane import Lane
 from lumaflow.options import Hog, Lbp, Options
 from lumaflow.stage import Stage
-
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
 from lumaflow_service.bench.limits import Wire, cv2_seconds, measure_wire
 

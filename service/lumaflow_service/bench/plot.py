@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from lumaflow.errors import OptionError
-
 from lumaflow_service.bench.figure import Figure
 from lumaflow_service.bench.report import Report
 

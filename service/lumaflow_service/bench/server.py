@@ -13,7 +13,6 @@ from time import monotonic, sleep
 from typing import IO
 
 from lumaflow.errors import LumaflowError
-
 from lumaflow_service.bench.processes import descendants, rss_bytes
 
 START_SECONDS = 300.0

@@ -9,10 +9,10 @@ from time import perf_counter
 
 import cv2
 import numpy as np
+
 from lumaflow.backend import open_lane
 from lumaflow.frame import Frame, Geometry
 from lumaflow.lane import Lane
-
 from lumaflow_service.bench.figure import Figure, Limit
 from lumaflow_service.bench.server import Server, ServerError, serving
 

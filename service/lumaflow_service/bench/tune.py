@@ -9,15 +9,15 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from lumaflow.cuda.shapes import CHOICES, DEFAULT_SHAPES, Shapes
+from numpy.typing import NDArray
+
+from lumaflow.cuda.launch_config import CHOICES, DEFAULT_SHAPES, Shapes
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Frame, Geometry, PixelFormat
 from lumaflow.options import Equalization, Hog, Mode, Options
-from numpy.typing import NDArray
-
 from lumaflow_service.bench.figure import Entry, Figure, Limit
 from lumaflow_service.bench.kernels import FULL_HD, ULTRA_HD, Size
-from lumaflow_service.bench.scene import Scene, frames
+from lumaflow_service.bench.test_images import Scene, frames
 
 SIZES = (FULL_HD, ULTRA_HD)
 PICTURES = 2
@@ -74,7 +74,7 @@ def tune(device: str, seconds: float) -> Iterator[Entry]:
     """
     if device == "cpu":
         raise DeviceError("cpu was asked for; launch shapes are tuned on a GPU: give cuda or cuda:N")
-    from lumaflow.cuda.tuned import cache_folder, key_of, store
+    from lumaflow.cuda.autotune_cache import cache_folder, key_of, store
 
     index = int(device.removeprefix("cuda:"))
     clock = _clock(index)
@@ -87,7 +87,7 @@ def tune(device: str, seconds: float) -> Iterator[Entry]:
 
 def kept_at(device: str) -> Path:
     """The file in which the shapes of a GPU are kept."""
-    from lumaflow.cuda.tuned import cache_folder, key_of
+    from lumaflow.cuda.autotune_cache import cache_folder, key_of
 
     return cache_folder() / key_of(int(device.removeprefix("cuda:"))).file
 
@@ -168,7 +168,7 @@ def _cost(clock: Clock, job: Job, shapes: Shapes) -> float:
 
 
 def _clock(index: int) -> Clock:
-    from lumaflow.cuda.replay import time_shapes
+    from lumaflow.cuda.bench.profiler import time_shapes
 
     @cache
     def pictures(pixel_format: PixelFormat, size: Size) -> list[Frame]:

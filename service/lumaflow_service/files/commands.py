@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from lumaflow_service.files.atomic_write import check_apart
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.features import open_features
-from lumaflow_service.files.flow import Job
+from lumaflow_service.files.file_kind import READ, Kind, kind_of, moves
+from lumaflow_service.files.file_result import Outcome
 from lumaflow_service.files.folder import Tally, enhance_folder
 from lumaflow_service.files.image import WRITABLE, describe_image, enhance_image
-from lumaflow_service.files.kind import READ, Kind, kind_of, moves
-from lumaflow_service.files.meter import Meter, open_meter
-from lumaflow_service.files.outcome import Outcome
-from lumaflow_service.files.recording import SHAPES
-from lumaflow_service.files.target import check_apart
+from lumaflow_service.files.progress import Meter, open_meter
+from lumaflow_service.files.run_lane import Job
 from lumaflow_service.files.video import describe_video, enhance_video
+from lumaflow_service.files.video_writer import SHAPES
 
 
 def enhance(source: Path, target: Path, job: Job, features: Path | None) -> int:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lumaflow.frame import Enhanced
-from lumaflow.options import Hog, Lbp, Options
 from numpy.typing import NDArray
 
+from lumaflow.frame import Enhanced
+from lumaflow.options import Hog, Lbp, Options
+from lumaflow_service.files.atomic_write import written
 from lumaflow_service.files.errors import BadFileError, UsageError
-from lumaflow_service.files.target import written
 
 
 def with_features(options: Options) -> Options:

@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lumaflow.errors import LumaflowError
-
+from lumaflow_service.files.atomic_write import check_apart, check_folder
 from lumaflow_service.files.errors import UsageError
-from lumaflow_service.files.flow import Job
+from lumaflow_service.files.file_kind import IMAGES, VIDEOS, Kind, kind_of, moves
+from lumaflow_service.files.file_result import Outcome
 from lumaflow_service.files.image import WRITABLE, enhance_image
-from lumaflow_service.files.kind import IMAGES, VIDEOS, Kind, kind_of, moves
-from lumaflow_service.files.meter import Meter
-from lumaflow_service.files.outcome import Outcome
-from lumaflow_service.files.recording import SHAPES
-from lumaflow_service.files.target import check_apart, check_folder
+from lumaflow_service.files.progress import Meter
+from lumaflow_service.files.run_lane import Job
 from lumaflow_service.files.video import enhance_video
+from lumaflow_service.files.video_writer import SHAPES
 
 
 @dataclass(slots=True)

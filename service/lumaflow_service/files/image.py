@@ -5,18 +5,17 @@ from pathlib import Path
 
 from lumaflow.frame import Frame
 from lumaflow.options import ColorMode, Output
-
-from lumaflow_service.codec import encode_jpeg, encode_png
-from lumaflow_service.codec.profile import with_profile
-from lumaflow_service.codec.tiff import encode_tiff
+from lumaflow_service.files.atomic_write import check_target, written
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.features import FeatureFile
-from lumaflow_service.files.flow import Job, enhanced
-from lumaflow_service.files.kind import moves
-from lumaflow_service.files.outcome import Outcome
-from lumaflow_service.files.split import Split
+from lumaflow_service.files.file_kind import moves
+from lumaflow_service.files.file_result import Outcome
+from lumaflow_service.files.run_lane import Job, enhanced
+from lumaflow_service.files.side_by_side import Split
 from lumaflow_service.files.still import Still, read_still
-from lumaflow_service.files.target import check_target, written
+from lumaflow_service.media.codec import encode_jpeg, encode_png
+from lumaflow_service.media.codec.profile import with_profile
+from lumaflow_service.media.codec.tiff import encode_tiff
 
 JPEG = frozenset({".jpg", ".jpeg"})
 TIFF = frozenset({".tif", ".tiff"})

@@ -7,17 +7,17 @@ around it untouched. Only RGB video becomes BGR.
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import lumaflow.formats
 import numpy as np
 from av.video.frame import VideoFrame
+
+import lumaflow.formats
 from lumaflow.formats import PixelFormat, Range
 from lumaflow.frame import Frame, Plane
 from lumaflow.options import Orientation
-
-from lumaflow_service.codec.turn import EXIF, turned
-from lumaflow_service.files.color import FULL, Color, chroma_steps, converted, from_bgr, is_rgb, to_bgr
-from lumaflow_service.files.split import Split
-from lumaflow_service.yuv import rows
+from lumaflow_service.files.side_by_side import Split
+from lumaflow_service.media.codec.orientation import EXIF, turned
+from lumaflow_service.media.color import FULL, Color, chroma_steps, converted, from_bgr, is_rgb, to_bgr
+from lumaflow_service.media.yuv import rows
 
 RGB = "bgr24"
 _GRAYS = {8: PixelFormat.GRAY8, 10: PixelFormat.GRAY10, 12: PixelFormat.GRAY12}

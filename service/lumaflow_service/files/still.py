@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+
 from lumaflow.formats import PixelFormat
 from lumaflow.frame import Frame, Plane
 from lumaflow.options import Orientation
-from numpy.typing import NDArray
-
-from lumaflow_service.codec import EXIF, decode, displayed, kept
-from lumaflow_service.codec.opencv import cv2
-from lumaflow_service.codec.profile import suits
 from lumaflow_service.errors import BadFrameError, TooLargeError, UnsupportedMediaError
 from lumaflow_service.files.errors import BadFileError, UsageError
-from lumaflow_service.files.foreign import FORMATS, Decoded, read_foreign
-from lumaflow_service.header import foreign_format, read_header, read_profile
+from lumaflow_service.files.pillow_decoder import FORMATS, Decoded, read_foreign
+from lumaflow_service.media.codec import EXIF, decode, displayed, kept
+from lumaflow_service.media.codec.opencv import cv2
+from lumaflow_service.media.codec.profile import suits
+from lumaflow_service.media.header import foreign_format, read_header, read_profile
 
 MAX_PIXELS = 1 << 28
 """Largest image that is opened: OpenCV's own limit here."""

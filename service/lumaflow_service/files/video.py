@@ -4,17 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import av
-from lumaflow.frame import Frame
 
-from lumaflow_service.files.color import chroma_steps
+from lumaflow.frame import Frame
+from lumaflow_service.files.atomic_write import check_target, written
 from lumaflow_service.files.errors import BadFileError
 from lumaflow_service.files.features import FeatureFile
-from lumaflow_service.files.film import Film, open_film
-from lumaflow_service.files.flow import Job, enhanced
-from lumaflow_service.files.outcome import Outcome
-from lumaflow_service.files.recording import Recording, open_recording, shape_of
-from lumaflow_service.files.split import Split
-from lumaflow_service.files.target import check_target, written
+from lumaflow_service.files.file_result import Outcome
+from lumaflow_service.files.run_lane import Job, enhanced
+from lumaflow_service.files.side_by_side import Split
+from lumaflow_service.files.video_reader import Film, open_film
+from lumaflow_service.files.video_writer import Recording, open_recording, shape_of
+from lumaflow_service.media.color import chroma_steps
 
 Step = Callable[[int | None], None]
 """Called after every frame with the number of frames to expect, None where the file does not say."""

@@ -11,8 +11,8 @@ from av import Packet
 from av.codec import CodecContext
 from av.video.frame import VideoFrame
 
+from lumaflow_service.control.view_cache import Picture
 from lumaflow_service.errors import BadOfferError
-from lumaflow_service.pictures import Picture
 
 CONNECT_SECONDS = 15.0
 """A viewer that is not connected by then is let go."""

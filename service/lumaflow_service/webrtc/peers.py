@@ -5,10 +5,10 @@ import secrets
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from lumaflow_service.doorbell import View
+from lumaflow_service.control.sources import Source
+from lumaflow_service.control.view_cache import Pictures
 from lumaflow_service.errors import BusyError, MissingExtraError, UnknownPeerError
-from lumaflow_service.pictures import Pictures
-from lumaflow_service.sources import Source
+from lumaflow_service.ipc.messages import View
 
 if TYPE_CHECKING:
     from lumaflow_service.webrtc.peer import Peer

@@ -7,12 +7,12 @@ import socket
 import sys
 
 import numpy as np
+
 from lumaflow.backend import choose_device, page_lock
 from lumaflow.errors import DeviceError
-
-from lumaflow_service.doorbell import Hello, Reply, ring
-from lumaflow_service.slots import SlotMemory
-from lumaflow_service.worker.memory import limit_memory
+from lumaflow_service.ipc.messages import Hello, Reply, ring
+from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.worker.memory_limit import limit_memory
 from lumaflow_service.worker.worker import Limits, Worker
 
 

@@ -1,6 +1,7 @@
 """The canary: a small frame that really runs through a lane, to prove that the device still works."""
 
 import numpy as np
+
 from lumaflow.backend import open_lane
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Frame, Geometry, PixelFormat

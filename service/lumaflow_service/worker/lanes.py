@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from lumaflow.backend import open_lane
 from lumaflow.frame import Enhanced, Frame, Geometry
 from lumaflow.lane import Lane
-from numpy.typing import NDArray
-
-from lumaflow_service.doorbell import Levels, size_of
+from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.errors import not_kept
-from lumaflow_service.options import SourceOptions
+from lumaflow_service.ipc.messages import Levels, size_of
 
 Arrays = dict[str, NDArray[Any]]
 

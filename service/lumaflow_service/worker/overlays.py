@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow_service.codec import encode_png
-from lumaflow_service.codec.opencv import cv2
-from lumaflow_service.options import Feature
+from lumaflow_service.config.options import Feature
+from lumaflow_service.media.codec import encode_png
+from lumaflow_service.media.codec.opencv import cv2
 
 Bytes = NDArray[np.uint8]
 

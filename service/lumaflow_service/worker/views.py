@@ -1,13 +1,13 @@
 """What a viewer sees of a frame, as JPEG. Pure; run by any thread."""
 
 import numpy as np
-from lumaflow.frame import Frame
-from lumaflow.options import Orientation
 from numpy.typing import NDArray
 
-from lumaflow_service.codec import EXIF, displayed, encode_jpeg, encode_planes, jpeg_planes, turned
-from lumaflow_service.codec.opencv import cv2
-from lumaflow_service.doorbell import View
+from lumaflow.frame import Frame
+from lumaflow.options import Orientation
+from lumaflow_service.ipc.messages import View
+from lumaflow_service.media.codec import EXIF, displayed, encode_jpeg, encode_planes, jpeg_planes, turned
+from lumaflow_service.media.codec.opencv import cv2
 
 THUMBNAIL_PX = 384
 

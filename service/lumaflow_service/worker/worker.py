@@ -19,15 +19,14 @@ from lumaflow.errors import DeviceLostError, LumaflowError
 from lumaflow.formats import Color, Matrix
 from lumaflow.frame import Frame
 from lumaflow.options import Orientation
-
-from lumaflow_service.codec import decode
-from lumaflow_service.doorbell import Job, Media, Op, Reply, geometry_of, messages, ring
 from lumaflow_service.errors import GeometryConflictError, UnsupportedMediaError, WorkerUnavailableError
-from lumaflow_service.header import ImageHeader, read_header
-from lumaflow_service.slots import SlotMemory
+from lumaflow_service.ipc.messages import Job, Media, Op, Reply, geometry_of, messages, ring
+from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.media.codec import decode
+from lumaflow_service.media.header import ImageHeader, read_header
 from lumaflow_service.worker.lanes import Lanes
-from lumaflow_service.worker.ops import Ops, Outcome, frame_in
-from lumaflow_service.worker.order import Order, Task
+from lumaflow_service.worker.operations import Ops, Outcome, frame_in
+from lumaflow_service.worker.source_queue import Order, Task
 
 IDLE_CHECK_SECONDS = 5.0
 DEVICE_LOST_STATUS = 70

@@ -1,0 +1,32 @@
+"""Seed 4: transposition through global memory, through a tile, through a padded tile, and as it is now."""
+
+from collections.abc import Iterator
+
+import cv2
+
+from lumaflow.errors import DeviceError
+from lumaflow.options import Equalization, Mode, Options, Orientation
+from lumaflow_service.bench.experiments.timing import PICTURES, SQUARE, call_seconds, kernel_seconds
+from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
+from lumaflow_service.bench.test_images import Scene, frames
+
+WAYS = {"global memory": 0, "shared tile": 1, "padded tile": 2}
+
+
+def measure_transposition(index: int) -> Iterator[Entry]:
+    """Yield what each way takes, against a copy of the same bytes."""
+    from lumaflow.cuda.bench.experiments.timing import time_transpose
+    from lumaflow.cuda.bench.profiler import copy_bandwidth
+
+    shown = frames(Scene.PHOTOGRAPH, SQUARE, PICTURES)
+    pixels, subject = [frame.pixels for frame in shown], "seed: transposition, 4096x4096"
+    copy = Limit("a copy", 2 * SQUARE.frame_bytes / copy_bandwidth(index))
+    for name, way in WAYS.items():
+        yield Figure.of(subject, name, "s", time_transpose(index, pixels, way), copy)
+    options = Options(Equalization(Mode.IDENTITY), orientation=Orientation.TRANSPOSE)
+    try:
+        final = kernel_seconds(index, SQUARE, options, shown, "transpose")
+        yield Figure.of(subject, "final", "s", final, copy)
+    except DeviceError as error:
+        yield Missing(subject, "final", str(error))
+    yield Figure.of(subject, "cv2.transpose", "s", call_seconds(cv2.transpose, pixels), copy)

@@ -1,0 +1,50 @@
+"""One camera's process: `python -m lumaflow_service.camera DOORBELL MEMORY SLOTS` (ring size as JSON)."""
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+
+import structlog
+
+from lumaflow_service.camera.malloc_arenas import few_arenas
+from lumaflow_service.camera.process import Desk
+from lumaflow_service.ipc.messages import Assignment, messages
+from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.log import configure
+from lumaflow_service.redact import Redactor
+
+FAILED_STATUS = 70
+
+log = structlog.get_logger()
+
+
+def main(arguments: list[str]) -> None:
+    """Read the camera of the first message until the doorbell closes; then finish the outputs and leave."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    few_arenas()
+    doorbell = socket.socket(fileno=int(arguments[0]))
+    memory = SlotMemory(int(arguments[1]), **json.loads(arguments[2]))
+    received = messages(doorbell)
+    assignment = next(received, None)
+    if isinstance(assignment, Assignment):
+        redactor = Redactor()
+        redactor.learn(assignment.camera["url"])
+        configure(redactor)
+        threading.excepthook = fail
+        Desk(assignment, doorbell, memory, redactor).run(received)
+    os._exit(0)  # whatever still hangs in a read
+
+
+def fail(hook: threading.ExceptHookArgs) -> None:
+    """A thread met what nobody foresaw: say it and leave, for a new process to begin well."""
+    name = hook.thread.name if hook.thread else ""
+    log.error("camera's process failed", thread=name, exc_info=hook.exc_value)
+    os._exit(FAILED_STATUS)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,50 @@
+"""The demo source: `python -m lumaflow_service.camera.demo DOORBELL MEMORY SLOTS` (ring size as JSON)."""
+
+import json
+import signal
+import socket
+import sys
+import time
+from itertools import count
+
+import numpy as np
+
+from lumaflow_service.demo.scene import FRAMES_PER_SECOND, Scene
+from lumaflow_service.ipc.messages import Captured, Grant, Size, messages, ring
+from lumaflow_service.ipc.slots import SlotMemory
+
+SIZE: Size = (640, 360, "bgr24")
+EVERY = 2
+"""Every second frame of the scene is shown: as quick as filmed, at half the work."""
+
+
+def main(arguments: list[str]) -> None:
+    """Lay one frame of the scene into each slot that is lent, at the pace of the scene."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    doorbell = socket.socket(fileno=int(arguments[0]))
+    memory = SlotMemory(int(arguments[1]), **json.loads(arguments[2]))
+    width, height, _ = SIZE
+    scene = Scene(width, height)
+    due = time.monotonic()
+    for number, grant in zip(count(0, EVERY), messages(doorbell), strict=False):
+        assert isinstance(grant, Grant)
+        picture = scene.frame(number)
+        due = wait_until(due) + EVERY / FRAMES_PER_SECOND
+        memory.check(grant.slot, grant.generation)
+        buffer = np.frombuffer(memory.buffer(grant.slot, "frame", picture.nbytes), np.uint8)
+        np.copyto(buffer, picture.reshape(-1))
+        ring(doorbell, Captured(grant.slot, grant.generation, SIZE))
+
+
+def wait_until(due: float) -> float:
+    """Sleep until `due` on the monotonic clock; returns it, or now when it has passed."""
+    left = due - time.monotonic()
+    if left > 0:
+        time.sleep(left)
+        return due
+    return due - left
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""What an operator or a client can set, read and validated."""

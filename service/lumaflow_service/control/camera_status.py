@@ -1,0 +1,32 @@
+"""How a camera stands, over all the processes that it has had."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from lumaflow_service.ipc.messages import Captured, Report
+
+
+@dataclass(slots=True)
+class Standing:
+    """The newest report of a camera, with the counts of all; `last` is the message about its newest frame."""
+
+    state: str = "connecting"
+    cause: str = ""
+    text: str = ""
+    codec: str = ""
+    epoch: int = 0
+    corrupt: int = 0
+    restamped: int = 0
+    reconnects: int = 0
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    last: Captured | None = None
+
+    def take_over(self, before: Report, now: Report) -> bool:
+        """Add what grew between two reports of one process; says whether the state or its cause changed."""
+        changed = (now.state, now.cause) != (self.state, self.cause)
+        self.state, self.cause, self.text = now.state, now.cause, now.text
+        self.codec, self.epoch, self.outputs = now.codec, now.epoch, now.outputs
+        self.corrupt += now.corrupt - before.corrupt
+        self.restamped += now.restamped - before.restamped
+        self.reconnects += sum(now.reconnects.values()) - sum(before.reconnects.values())
+        return changed

@@ -1,0 +1,192 @@
+"""All cameras of the service: those of the configuration, and those that clients add."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import structlog
+
+from lumaflow_service.config.camera_errors import ConfigError
+from lumaflow_service.config.loader import Loaded
+from lumaflow_service.config.model import CameraConfig
+from lumaflow_service.config.options import SourceOptions
+from lumaflow_service.config.url_policy import Policy, check_url
+from lumaflow_service.control.camera_supervisor import Parts, Supervisor
+from lumaflow_service.errors import UnknownSourceError
+from lumaflow_service.ipc.messages import Assignment
+from lumaflow_service.redact import Redactor, redact_urls
+
+log = structlog.get_logger()
+
+
+class Cameras:
+    """Starts, stops and changes cameras. `read` reads the configuration, which may change while all runs."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        read: Callable[[], Loaded],
+        parts: Parts,
+        redactor: Redactor,
+        limits: dict[str, int],
+    ) -> None:
+        self._read = read
+        self._parts = parts
+        self._redactor = redactor
+        self._limits = limits
+        self._loaded = loaded
+        self._configs: dict[str, CameraConfig] = {}
+        self._supervisors: dict[str, Supervisor] = {}
+        self._added: set[str] = set()
+        self._changing = asyncio.Lock()
+        for camera in loaded.config.sources.values():
+            self._learn(camera)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._supervisors)
+
+    def find(self, name: str) -> Supervisor | None:
+        """The camera behind a source, if there is one."""
+        return self._supervisors.get(name)
+
+    def get(self, name: str) -> Supervisor:
+        """A camera. Raises UnknownSourceError."""
+        found = self._supervisors.get(name)
+        if found is None:
+            raise UnknownSourceError(f"there is no camera {name!r}; PUT the source with a url to make it one")
+        return found
+
+    def url(self, name: str) -> str:
+        """A camera's URL without its credentials."""
+        return redact_urls(self._configs[name].url)
+
+    def observe(self) -> None:
+        """Bring the metrics that are states up to date: a slow camera is up between its frames, too."""
+        for name, supervisor in self._supervisors.items():
+            label = self._parts.metrics.source(name)
+            self._parts.metrics.source_up.labels(label).set(supervisor.standing.state == "live")
+
+    async def start(self) -> None:
+        """Start the cameras of the configuration."""
+        async with self._changing:
+            await self._apply(self._loaded)
+
+    async def stop(self) -> None:
+        """End all cameras, their outputs finished."""
+        await asyncio.gather(*(one.stop() for one in self._supervisors.values()))
+
+    async def reload(self) -> None:
+        """Read the configuration again and change what changed in it.
+
+        Raises ConfigError, and then all goes on as it was.
+        """
+        async with self._changing:
+            try:
+                loaded = await asyncio.to_thread(self._read)
+            except ConfigError:
+                self._parts.metrics.config_reloads.labels("refused").inc()
+                raise
+            await self._apply(loaded)
+            self._parts.metrics.config_reloads.labels("ok").inc()
+            log.info("configuration read", sources=len(loaded.config.sources))
+
+    async def put(self, name: str, camera: CameraConfig, options: SourceOptions) -> None:
+        """Make a source a camera, or change the one it is. Raises UrlError."""
+        check_url(camera.url, self._open_policy)
+        async with self._changing:
+            self._added.add(name)
+            await self._put(name, camera, options, self._assign(name, camera, self._loaded, added=True))
+
+    async def change(self, name: str, changes: dict[str, Any]) -> None:
+        """Change how a camera is read. Raises UnknownSourceError, UrlError, OptionError."""
+        self.get(name)
+        camera = CameraConfig.model_validate({**self._configs[name].model_dump(), **changes})
+        if "url" in changes or name in self._added:
+            check_url(camera.url, self._open_policy)
+        async with self._changing:
+            options = self._parts.sources.get(name).options
+            assignment = self._assign(name, camera, self._loaded, added=name in self._added)
+            await self._put(name, camera, options, assignment)
+
+    async def remove(self, name: str) -> None:
+        """End a camera; its source stays."""
+        async with self._changing:
+            await self._remove(name)
+
+    async def pause(self, name: str) -> None:
+        """End a camera's process until it is resumed."""
+        await self.get(name).stop()
+
+    async def resume(self, name: str) -> None:
+        """Start a paused camera."""
+        self.get(name).start()
+
+    async def restart(self, name: str) -> None:
+        """End a camera's process and start a new one."""
+        supervisor = self.get(name)
+        await supervisor.stop("connecting")
+        supervisor.start()
+
+    @property
+    def _open_policy(self) -> Policy:
+        """What clients may have opened: no files, no devices."""
+        return Policy(self._loaded.policy.networks)
+
+    async def _apply(self, loaded: Loaded) -> None:
+        """Bring the cameras of the configuration in line with it; what did not change goes on untouched."""
+        for name in [name for name in self._supervisors if name not in self._added]:
+            if name not in loaded.config.sources:
+                await self._remove(name)
+                self._parts.sources.drop(name)
+        self._loaded = loaded
+        for name, camera in loaded.config.sources.items():
+            self._added.discard(name)
+            options = camera.options(loaded.config.defaults)
+            await self._put(name, camera, options, self._assign(name, camera, loaded))
+
+    async def _put(
+        self, name: str, camera: CameraConfig, options: SourceOptions, assignment: Assignment
+    ) -> None:
+        self._learn(camera)
+        self._configs[name] = camera
+        self._parts.sources.put(name, clamped(camera, options), None)
+        running = self._supervisors.get(name)
+        if running is not None and running.assignment == assignment:
+            return
+        if running is not None:
+            await running.stop()
+        features = [
+            str(one) for output in camera.outputs if output.descriptors for one in output.descriptors.features
+        ]
+        supervisor = self._supervisors[name] = Supervisor(assignment, camera.delivery, features, self._parts)
+        if camera.paused:
+            await supervisor.stop()
+        else:
+            supervisor.start()
+
+    async def _remove(self, name: str) -> None:
+        await self.get(name).stop()
+        del self._supervisors[name], self._configs[name]
+        self._added.discard(name)
+
+    def _learn(self, camera: CameraConfig) -> None:
+        """Strike the camera's secrets out of everything from now on."""
+        for url in (camera.url, *(output.publish.url for output in camera.outputs if output.publish)):
+            self._redactor.learn(url)
+
+    def _assign(self, name: str, camera: CameraConfig, loaded: Loaded, added: bool = False) -> Assignment:
+        return Assignment(
+            name,
+            camera.without_options,
+            [str(one) for one in loaded.policy.networks],
+            [] if added else [str(one) for one in loaded.policy.roots],
+            str(loaded.folder),
+            self._limits,
+        )
+
+
+def clamped(camera: CameraConfig, options: SourceOptions) -> SourceOptions:
+    """The options of a camera's source: a live one loses no frame to values beyond its depth, unless told."""
+    if camera.delivery != "live" or "clamp" in options.model_fields_set:
+        return options
+    return options.changed({"clamp": True})

@@ -1,0 +1,69 @@
+"""What a client gets back: pictures, npz and JSON, made from pixels and results. Pure; run by any thread."""
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lumaflow.formats import Chroma, Family
+from lumaflow.frame import Frame
+from lumaflow.options import ColorMode
+from lumaflow_service.config.options import Feature
+from lumaflow_service.media.codec.opencv import cv2
+from lumaflow_service.worker.lanes import Arrays
+
+NAMES = {
+    Feature.HOG: ("hog",),
+    Feature.LBP: ("lbp",),
+    Feature.HISTOGRAM: ("bins", "lut"),
+    Feature.HEATMAP: ("heatmap_deviation", "heatmap_distance"),
+}
+"""The arrays of an npz that belong to each feature."""
+
+
+def picked(arrays: Arrays, features: list[str] | None) -> Arrays:
+    """Copies of the results that belong to `features`; of all there are when that is None."""
+    wanted = list(Feature) if features is None else [Feature(name) for name in features]
+    return {name: arrays[name].copy() for feature in wanted for name in NAMES[feature] if name in arrays}
+
+
+def planes(frame: Frame) -> Arrays:
+    """All planes of an enhanced frame by the names they have in an npz file."""
+    chroma = {
+        Chroma.PAIRED: ("enhanced_chroma",),
+        Chroma.PLANAR: ("enhanced_cb", "enhanced_cr"),
+    }.get(frame.pixel_format.layout.chroma, ())
+    return dict(zip(("enhanced", *chroma), frame.planes, strict=True))
+
+
+def levels(frame: Frame, color: ColorMode) -> NDArray[np.uint8]:
+    """The (H, W) plane whose histogram the source's colour mode equalises; the upper 8 bits of its levels."""
+    geometry, layout = frame.geometry, frame.pixel_format.layout
+    if layout.family is not Family.RGB:
+        plane = frame.pixels[..., layout.luma] if layout.channels > 1 else frame.pixels
+        return np.asarray(plane[:, : geometry.width] >> (geometry.shift + layout.bits - 8), np.uint8)
+    if color == ColorMode.LUMA:
+        code = cv2.COLOR_BGR2YCrCb if layout.blue == 0 else cv2.COLOR_RGB2YCrCb
+        return np.asarray(cv2.cvtColor(frame.pixels[..., :3], code)[:, :, 0], np.uint8)
+    first, second, third = cv2.split(frame.pixels)[:3]
+    return np.asarray(cv2.max(cv2.max(first, second), third), np.uint8)
+
+
+def histogram_json(figures: dict[str, Any], arrays: Arrays, enhanced: Frame, color: ColorMode) -> bytes:
+    """Histograms before and after, and the mapping (the mean over all tiles), of the last frame.
+
+    In 256 levels whatever the depth: deeper ones are counted by their upper 8 bits.
+    """
+    after = np.bincount(levels(enhanced, color).ravel(), minlength=256)
+    mapping = arrays["lut"].reshape(-1, arrays["lut"].shape[-1]).mean(axis=0)
+    if arrays["lut"].dtype != np.uint8:
+        mapping *= 255 / (mapping.size - 1)
+    answer = {
+        "sequence": figures["sequence"],
+        "lut": figures["lut"],
+        "before": arrays["bins"].reshape(256, -1).sum(axis=1).tolist(),
+        "after": after.tolist(),
+        "mapping": mapping.reshape(256, -1).mean(axis=1).round(2).tolist(),
+    }
+    return json.dumps(answer, separators=(",", ":")).encode()
