@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from films import make_film
-from lumaflow_service.camera.camera import Camera, Plan
-from lumaflow_service.camera.captured_frame import Shot
-from lumaflow_service.camera.open_container import Opening
-from lumaflow_service.config.url_policy import Policy, check_url
+from lumaflow_service.camera.camera import Camera, CameraPlan
+from lumaflow_service.camera.captured_frame import CapturedFrame
+from lumaflow_service.camera.open_container import OpenRequest
+from lumaflow_service.config.url_policy import UrlPolicy, check_url
 
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 NEEDS = "import gi; gi.require_version('GstRtspServer', '1.0')"
@@ -71,7 +71,7 @@ class Run:
     """What came of a camera that runs on a thread of its own."""
 
     camera: Camera
-    shots: list[Shot] = field(default_factory=list)
+    shots: list[CapturedFrame] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     stories: list[tuple[str, str, str]] = field(default_factory=list)
     sounds: int = 0
@@ -102,11 +102,11 @@ class Run:
 @contextmanager
 def running(url: str, roots: tuple[Path, ...] = (), **plan: object) -> Iterator[Run]:
     """A camera that runs meanwhile."""
-    policy = Policy((LOOPBACK,), roots)
+    policy = UrlPolicy((LOOPBACK,), roots)
     how = {key: plan.pop(key) for key in ("transport", "verify_tls") if key in plan}
     run: Run
 
-    def on_shot(shot: Shot) -> None:
+    def on_shot(shot: CapturedFrame) -> None:
         run.shots.append(shot)
         run.times.append(time.monotonic())
 
@@ -117,8 +117,8 @@ def running(url: str, roots: tuple[Path, ...] = (), **plan: object) -> Iterator[
         status = camera.status
         run.stories.append((str(status.state), str(status.cause), status.text))
 
-    opening = Opening(check_url(url, policy), policy, **how)  # type: ignore[arg-type]
-    camera = Camera(Plan(opening, **plan), on_shot, lambda feed: None, on_audio, on_status)  # type: ignore[arg-type]
+    opening = OpenRequest(check_url(url, policy), policy, **how)  # type: ignore[arg-type]
+    camera = Camera(CameraPlan(opening, **plan), on_shot, lambda feed: None, on_audio, on_status)  # type: ignore[arg-type]
     run = Run(camera)
     thread = threading.Thread(target=camera.run)
     thread.start()

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from lumaflow.cuda import orientation
 from lumaflow.cuda.arrays import constant_tables, first_luts, result_arrays, scratch_arrays
-from lumaflow.cuda.compiler import FOLDER, Source, kernel_sources
-from lumaflow.cuda.frame_plan import Scope, scope_of
+from lumaflow.cuda.compiler import FOLDER, KernelSource, kernel_sources
+from lumaflow.cuda.frame_plan import FramePlan, plan_frame
 from lumaflow.cuda.launch import NULL, Kernel, launch_hog, launch_lbp, plan_features
-from lumaflow.cuda.launch_config import DEFAULT_SHAPES, Shapes
-from lumaflow.cuda.tone_mapper import open_tone
+from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
+from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
@@ -70,7 +70,7 @@ class ShimKernel:
 class Shim(Mapping[str, Kernel]):
     """The kernels of one set of options, compiled when first asked for."""
 
-    def __init__(self, folder: Path, sources: tuple[Source, ...], *, sanitize: bool = False) -> None:
+    def __init__(self, folder: Path, sources: tuple[KernelSource, ...], *, sanitize: bool = False) -> None:
         self._folder, self._sanitize = folder, sanitize
         self.seed = 0
         self._sources = {source.name: source for source in sources}
@@ -97,7 +97,7 @@ def require_compiler() -> None:
         pytest.skip("the kernels run on the CPU through g++ on Linux: apt-get install g++")
 
 
-def build(folder: Path, source: Source, *, sanitize: bool = False) -> Path:
+def build(folder: Path, source: KernelSource, *, sanitize: bool = False) -> Path:
     """Compile one kernel unless `folder` has it already."""
     flags = [*FLAGS, *(SANITIZE if sanitize else [])]
     digest = hashlib.sha256(repr((flags, source.defines)).encode()).hexdigest()[:16]
@@ -135,7 +135,7 @@ def run_step(
     frame: Frame,
     options: Options,
     enhanced: NDArray[Any] | None = None,
-    shapes: Shapes = DEFAULT_SHAPES,
+    shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG,
 ) -> dict[str, NDArray[Any]]:
     """All kernels of one step on a frame mapped by its own LUTs; its results by name.
 
@@ -143,7 +143,7 @@ def run_step(
     scratch arrays must be zero again after.
     """
     geometry = frame.geometry
-    scope, tables = scope_of(geometry, options, shapes), constant_tables(geometry, options)
+    scope, tables = plan_frame(geometry, options, shapes), constant_tables(geometry, options)
     scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options, shapes).items()}
     found = {name: np.full(spec[0], 77, spec[1]) for name, spec in result_arrays(geometry, options).items()}
     if enhanced is None:
@@ -154,7 +154,7 @@ def run_step(
             found[name][...] = lut
     raw, *chroma = turned_planes(kernels, scope, frame)
 
-    tone = open_tone(scope, kernels, tables, scratch)
+    tone = open_tone_mapper(scope, kernels, tables, scratch)
     tone.count(None, raw, found, None)
     tone.apply(None, raw, found, found)
     for plan, samples in zip(orientation.plan_gains(scope), (enhanced, *chroma), strict=True):
@@ -171,14 +171,16 @@ def run_step(
     return found | {"chroma": tuple(chroma)}
 
 
-def turned_planes(kernels: Mapping[str, Kernel], scope: Scope, frame: Frame) -> list[NDArray[Any]]:
+def turned_planes(kernels: Mapping[str, Kernel], scope: FramePlan, frame: Frame) -> list[NDArray[Any]]:
     """The planes of a frame as the step turns them; copies, but for a first plane that lies as it should."""
     shapes = scope.turned.plane_shapes
     targets = [np.full(shape, 77, scope.turned.dtype) for shape in shapes]
-    for number, (plan, source) in enumerate(zip(orientation.plan_turns(scope), frame.planes, strict=True)):
+    for number, (plan, source) in enumerate(
+        zip(orientation.plan_reorient_planes(scope), frame.planes, strict=True)
+    ):
         if plan is not None:
             aligned = np.array(source)  # to the size of a pixel, as on the device
-            orientation.launch_turn(None, kernels, plan, aligned, targets[number])
+            orientation.launch_reorient(None, kernels, plan, aligned, targets[number])
         elif number == 0:
             targets[0] = source[::-1] if scope.turns_rows_alone else source
         else:

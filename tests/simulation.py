@@ -21,7 +21,7 @@ from cupy.cuda.runtime import CUDARuntimeError
 from lumaflow import Geometry, Options
 from lumaflow.cuda import lane, result, ring, step, streams, timing, transfer
 from lumaflow.cuda.launch import Kernel
-from lumaflow.cuda.launch_config import DEFAULT_SHAPES
+from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG
 from lumaflow.cuda.memory import Spec, offsets
 from shim import open_shim
 
@@ -311,5 +311,5 @@ def simulate(
     monkeypatch.setattr(streams, "_driver", partial(Driver, machine))
     monkeypatch.setattr(transfer, "runtime", Runtime(machine))
     monkeypatch.setattr(result, "is_pinned", lambda pixels: False)
-    monkeypatch.setattr(lane, "shapes_for", lambda index: DEFAULT_SHAPES)
+    monkeypatch.setattr(lane, "shapes_for", lambda index: DEFAULT_LAUNCH_CONFIG)
     return machine

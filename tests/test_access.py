@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from conftest import SERVE, RunningService
 from lumaflow_service.api.access import WEBSOCKET, Scope, needed
 from lumaflow_service.api.app import ROUTES, create_app
-from lumaflow_service.api.origin import Names
+from lumaflow_service.api.origin import HostNames
 from lumaflow_service.api.server import address_of, check_reach, listen
 from lumaflow_service.cli import run
 from lumaflow_service.config.settings import Settings
@@ -240,7 +240,7 @@ def test_names_of_this_machine_will_do(client: httpx.Client, host: str) -> None:
 
 
 def test_names_can_be_added_for_a_proxy() -> None:
-    names = Names("127.0.0.1", Settings(hosts="cam.example, other.example").hosts, anyone=False)
+    names = HostNames("127.0.0.1", Settings(hosts="cam.example, other.example").hosts, anyone=False)
     names.check_host({"host": "other.example:8443"})
     names.check_origin({"host": "127.0.0.1:8000", "origin": "https://cam.example"})
     with pytest.raises(OtherSiteError, match=r"Host: third\.example came"):
@@ -248,9 +248,9 @@ def test_names_can_be_added_for_a_proxy() -> None:
 
 
 def test_with_a_token_any_name_will_do_unless_some_are_named() -> None:
-    Names("0.0.0.0", (), anyone=True).check_host({"host": "cam.example"})
+    HostNames("0.0.0.0", (), anyone=True).check_host({"host": "cam.example"})
     with pytest.raises(OtherSiteError):
-        Names("0.0.0.0", ("other.example",), anyone=True).check_host({"host": "cam.example"})
+        HostNames("0.0.0.0", ("other.example",), anyone=True).check_host({"host": "cam.example"})
 
 
 # starting, and where a token must not turn up ------------------------------------------------------

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from lumaflow_service.config.camera_errors import CameraError, Cause, UrlError
-from lumaflow_service.config.url_policy import Policy, check_url, pin, pinned_url
+from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode, UrlError
+from lumaflow_service.config.url_policy import UrlPolicy, check_url, pin, pinned_url
 from lumaflow_service.redact import Redactor, redact_urls, secrets_in
 
-OPEN = Policy()
-LOOPBACK = Policy(networks=(ip_network("127.0.0.0/8"),))
+OPEN = UrlPolicy()
+LOOPBACK = UrlPolicy(networks=(ip_network("127.0.0.0/8"),))
 
 REFUSED = [
     "",
@@ -82,13 +82,13 @@ def test_a_camera_is_taken(url: str) -> None:
 def test_a_name_is_judged_by_what_it_resolves_to(host: str) -> None:
     with pytest.raises(CameraError) as caught:
         pin(check_url(f"rtsp://{host}/", OPEN), OPEN)
-    assert caught.value.cause is Cause.REFUSED
+    assert caught.value.cause is CameraErrorCode.REFUSED
 
 
 def test_a_name_that_does_not_resolve_is_not_found() -> None:
     with pytest.raises(CameraError) as caught:
         pin(check_url("rtsp://camera.invalid/", OPEN), OPEN)
-    assert caught.value.cause is Cause.NOT_FOUND
+    assert caught.value.cause is CameraErrorCode.NOT_FOUND
 
 
 def test_listed_networks_alone_are_opened() -> None:
@@ -105,7 +105,7 @@ def test_files_lie_under_the_allowed_folders_whatever_links_say(tmp_path: Path) 
     (inside / "a.mp4").touch()
     (outside / "b.mp4").touch()
     (inside / "link.mp4").symlink_to(outside / "b.mp4")
-    policy = Policy(roots=(inside,))
+    policy = UrlPolicy(roots=(inside,))
     assert check_url("file:a.mp4", policy).path == inside / "a.mp4"
     assert check_url(f"file:{inside}/a.mp4", policy).path == inside / "a.mp4"
     for url in ("file:../out/b.mp4", "file:link.mp4", "file:%2e%2e/out/b.mp4", f"file://host{inside}/a.mp4"):
@@ -150,6 +150,6 @@ def test_a_resolver_that_never_answers_is_a_timeout(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: forever.wait() and [])
     with pytest.raises(CameraError) as caught:
         pin(check_url("rtsp://camera.test/", OPEN), OPEN, seconds=0.1)
-    assert caught.value.cause is Cause.TIMEOUT
+    assert caught.value.cause is CameraErrorCode.TIMEOUT
     monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: [])
     forever.set()

@@ -20,13 +20,13 @@ from lumaflow.cuda import autotune_cache
 from lumaflow.errors import FrameError, OptionError
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow_service.bench import app, commands, host
-from lumaflow_service.bench.figure import Figure, Limit, Missing
+from lumaflow_service.bench.figure import Figure, Limit, Skipped
 from lumaflow_service.bench.host import describe_host
 from lumaflow_service.bench.processes import descendants, rss_bytes
-from lumaflow_service.bench.report import Report
+from lumaflow_service.bench.report import BenchReport
 from lumaflow_service.bench.server import ServerError
-from lumaflow_service.bench.service import Tallies, memory_figures, send_frames, speed_figures
-from lumaflow_service.bench.test_images import Scene, picture, read_picture
+from lumaflow_service.bench.service import LoadCounts, memory_figures, send_frames, speed_figures
+from lumaflow_service.bench.test_images import TestImage, picture, read_picture
 
 SMALL = Geometry(160, 96, PixelFormat.BGR24)
 
@@ -61,7 +61,7 @@ def test_the_report_writes_every_figure_in_base_units(tmp_path: Path) -> None:
         Figure.of("service", "rate", "frames/s", [7.0, 8.0, 9.0], Limit("bare", 10.0, 0.7)),
         Figure("service", "latency, p99", "s", 0.0125),
     )
-    Report("a title", {"cpu": "some"}, figures).write(tmp_path / "report.json")
+    BenchReport("a title", {"cpu": "some"}, figures).write(tmp_path / "report.json")
     saved = json.loads((tmp_path / "report.json").read_text())
     assert saved["title"] == "a title"
     assert saved["host"] == {"cpu": "some"}
@@ -88,7 +88,7 @@ def test_the_table_shows_seconds_as_milliseconds_and_says_when_a_goal_is_missed(
         Figure("service", "memory", "bytes", 3 * 2**20),
     )
     shown = StringIO()
-    Report("a title", {"cpu": "some"}, figures).print(Console(width=120, file=shown))
+    BenchReport("a title", {"cpu": "some"}, figures).print(Console(width=120, file=shown))
     for words in ("12.5 ms", "31 us", "3 MiB", "0.50 of bare, under 0.7", "cpu some"):
         assert words in shown.getvalue()
 
@@ -96,18 +96,18 @@ def test_the_table_shows_seconds_as_milliseconds_and_says_when_a_goal_is_missed(
 def test_names_in_brackets_and_small_ratios_are_shown_as_they_are() -> None:
     figures = (
         Figure("the job [a]", "lut[image]", "s", 1e-6, limit=Limit("first", 1e-3)),
-        Missing("the job [a]", "other", "no module [cuda12]"),
+        Skipped("the job [a]", "other", "no module [cuda12]"),
     )
     shown = StringIO()
-    Report("a title", {}, figures).print(Console(width=120, file=shown))
+    BenchReport("a title", {}, figures).print(Console(width=120, file=shown))
     for words in ("the job [a]", "lut[image]", "no module [cuda12]", "0.001 of first"):
         assert words in shown.getvalue()
 
 
-@pytest.mark.parametrize("scene", Scene)
+@pytest.mark.parametrize("scene", TestImage)
 @pytest.mark.parametrize("pixel_format", [PixelFormat.GRAY8, PixelFormat.BGR24])
 def test_a_made_picture_fits_its_geometry_and_comes_out_the_same_again(
-    scene: Scene, pixel_format: PixelFormat
+    scene: TestImage, pixel_format: PixelFormat
 ) -> None:
     geometry = Geometry(131, 97, pixel_format)
     made = picture(scene, geometry, seed=3)
@@ -117,17 +117,17 @@ def test_a_made_picture_fits_its_geometry_and_comes_out_the_same_again(
 
 
 def test_scenes_are_what_their_names_say() -> None:
-    levels = {scene: picture(scene, SMALL) for scene in Scene}
-    assert np.ptp(levels[Scene.CONSTANT]) == 0
-    assert levels[Scene.DARK].mean() < 40 < 80 < levels[Scene.PHOTOGRAPH].mean()
-    assert np.unique(levels[Scene.RANDOM]).size == 256
+    levels = {scene: picture(scene, SMALL) for scene in TestImage}
+    assert np.ptp(levels[TestImage.CONSTANT]) == 0
+    assert levels[TestImage.DARK].mean() < 40 < 80 < levels[TestImage.PHOTOGRAPH].mean()
+    assert np.unique(levels[TestImage.RANDOM]).size == 256
 
 
 def test_a_photograph_is_read_in_the_size_and_format_asked_for(tmp_path: Path) -> None:
     import cv2
 
     path = tmp_path / "a.png"
-    cv2.imwrite(str(path), picture(Scene.RANDOM, SMALL))
+    cv2.imwrite(str(path), picture(TestImage.RANDOM, SMALL))
     read = read_picture(path, Geometry(50, 30, PixelFormat.GRAY8))
     assert read.shape == (30, 50)
     assert read.dtype == np.uint8
@@ -220,7 +220,7 @@ def test_a_refused_frame_ends_the_measurement_with_the_services_words(echo: _Ech
 
 
 def test_the_service_is_held_against_the_bare_loop() -> None:
-    tallies = Tallies()
+    tallies = LoadCounts()
     tallies.bare.lap([0.01] * 10, 0.1)
     for tally in tallies.served.values():
         tally.lap([0.02] * 10, 0.125)

@@ -8,32 +8,37 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from lumaflow.cuda.bench.profiler import Times, Watched
+from lumaflow.cuda.bench.profiler import KernelTimes, RecordingKernel
 from lumaflow.errors import OptionError
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.options import Options
 from lumaflow_service.bench.baselines import measure_peers
-from lumaflow_service.bench.figure import Figure, Limit, Missing
+from lumaflow_service.bench.figure import Figure, Limit, Skipped
 from lumaflow_service.bench.kernels import Chain, chain_figures
 from lumaflow_service.bench.plot import draw
-from lumaflow_service.bench.report import Report
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.report import BenchReport
+from lumaflow_service.bench.test_images import TestImage, frames
 from lumaflow_service.cli import run
 
 SIZE = (160, 90)
 CHAIN = Chain("a job", PixelFormat.GRAY8, Options(), goals={SIZE: 10e-6})
 
 
-def times_of(seconds: dict[Scene, float], kernels: dict[str, float]) -> dict[Scene, Times]:
+def times_of(seconds: dict[TestImage, float], kernels: dict[str, float]) -> dict[TestImage, KernelTimes]:
     """As many as the scenes, of steps that move 1000 bytes."""
     return {
-        scene: Times([value] * 3, {name: [spent] * 3 for name, spent in kernels.items()}, 1000)
+        scene: KernelTimes([value] * 3, {name: [spent] * 3 for name, spent in kernels.items()}, 1000)
         for scene, value in seconds.items()
     }
 
 
 def test_a_step_is_held_against_a_copy_of_its_bytes_and_the_slowest_against_the_goal() -> None:
-    seconds = {Scene.PHOTOGRAPH: 8e-6, Scene.DARK: 4e-6, Scene.CONSTANT: 12e-6, Scene.RANDOM: 8e-6}
+    seconds = {
+        TestImage.PHOTOGRAPH: 8e-6,
+        TestImage.DARK: 4e-6,
+        TestImage.CONSTANT: 12e-6,
+        TestImage.RANDOM: 8e-6,
+    }
     figures = list(chain_figures(CHAIN, SIZE, times_of(seconds, {"apply": 3e-6}), bandwidth=1e9))
     named = {figure.name.strip(): figure for figure in figures}
     assert named["photograph"].ratio == pytest.approx(8)
@@ -46,7 +51,7 @@ def test_a_step_is_held_against_a_copy_of_its_bytes_and_the_slowest_against_the_
 
 def test_one_kernel_can_be_meant() -> None:
     chain = Chain("a turn", PixelFormat.GRAY8, Options(), kernel="transpose", copy_goal=1.25)
-    times = times_of({Scene.PHOTOGRAPH: 9e-6}, {"apply": 5e-6, "transpose_1": 1.2e-6})
+    times = times_of({TestImage.PHOTOGRAPH: 9e-6}, {"apply": 5e-6, "transpose_1": 1.2e-6})
     turn, _ = chain_figures(chain, SIZE, times, bandwidth=1e9)
     assert turn.median == pytest.approx(1.2e-6)
     assert turn.met
@@ -58,7 +63,7 @@ def test_a_time_meets_its_goal_when_it_is_no_longer(seconds: float, met: bool) -
 
 
 def test_what_was_left_out_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    report = Report("a title", {}, (Missing("1x1 a job", "all", "it does not run here"),))
+    report = BenchReport("a title", {}, (Skipped("1x1 a job", "all", "it does not run here"),))
     report.print(Console(width=120))
     assert "left out: it does not run here" in capsys.readouterr().out
     assert report.figures[0].as_json()["missing"] == "it does not run here"
@@ -67,7 +72,7 @@ def test_what_was_left_out_is_told_with_its_reason(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize("name", ["gray8", "bgr24", "nv12", "i420", "gray12", "p010"])
 def test_frames_of_a_scene_fit_every_planar_format_and_differ(name: str) -> None:
     geometry = Geometry(130, 95, PixelFormat(name))
-    made = frames(Scene.PHOTOGRAPH, geometry, 3)
+    made = frames(TestImage.PHOTOGRAPH, geometry, 3)
     assert [frame.geometry for frame in made] == [geometry] * 3
     assert not np.array_equal(made[0].pixels, made[1].pixels)
     assert all(np.ptp(frame.pixels >> geometry.shift) > 50 << (geometry.layout.bits - 8) for frame in made)
@@ -82,7 +87,7 @@ def test_a_watched_kernel_is_launched_again_as_it_was() -> None:
     ) -> None:
         seen.append((grid, block, args, shared_mem, stream))
 
-    watched = Watched(kernel)
+    watched = RecordingKernel(kernel)
     watched((1, 1, 1), (32, 1, 1), (7,), shared_mem=5, stream="first")
     for launch in watched.launches:
         launch(stream="again")
@@ -94,17 +99,17 @@ def test_a_plot_without_matplotlib_says_which_extra_brings_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(OptionError, match=r"'\.\[plot\]'"):
-        draw(Report("a title", {}, (Figure("a", "b", "s", 1.0),)), tmp_path / "plot.png")
+        draw(BenchReport("a title", {}, (Figure("a", "b", "s", 1.0),)), tmp_path / "plot.png")
 
 
 def test_a_plot_shows_every_subject(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra plot")
     figures = (
         Figure.of("first job", "spread", "s", [1e-5, 2e-5, 4e-5], Limit("a copy", 1e-5)),
-        Missing("first job", "another", "it is not here"),
+        Skipped("first job", "another", "it is not here"),
         Figure("second job", "alone", "frames/s", 100.0),
     )
-    draw(Report("a title", {}, figures), tmp_path / "plot.svg")
+    draw(BenchReport("a title", {}, figures), tmp_path / "plot.svg")
     drawn = (tmp_path / "plot.svg").read_text()
     assert all(subject in drawn for subject in ("a title", "first job", "second job"))
 
@@ -112,7 +117,7 @@ def test_a_plot_shows_every_subject(tmp_path: Path) -> None:
 def test_a_plot_of_nothing_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra plot")
     with pytest.raises(OptionError, match="nothing was measured"):
-        draw(Report("a title", {}, (Missing("a", "b", "not here"),)), tmp_path / "plot.png")
+        draw(BenchReport("a title", {}, (Skipped("a", "b", "not here"),)), tmp_path / "plot.png")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +138,7 @@ def test_peers_on_the_cpu_are_opencv_with_one_and_with_all_threads(monkeypatch: 
     *measured, missing = measure_peers("cpu", [(64, 48)])
     assert "equalize: cv2, 1 threads, photograph" in [figure.name for figure in measured]
     assert len(measured) == 2 * 4 * 2
-    assert isinstance(missing, Missing)
+    assert isinstance(missing, Skipped)
     assert "pip install kornia-rs" in missing.reason
 
 

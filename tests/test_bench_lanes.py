@@ -12,8 +12,8 @@ from lumaflow.options import Options
 from lumaflow_service.bench.figure import Figure
 from lumaflow_service.bench.limits import Wire
 from lumaflow_service.bench.mixed_load import (
-    Cost,
-    Feed,
+    LoadSource,
+    ProcessCost,
     drive,
     equal,
     lot_figures,
@@ -21,7 +21,7 @@ from lumaflow_service.bench.mixed_load import (
     measure_flatness,
     unequal,
 )
-from lumaflow_service.bench.pipeline import Calls, Singles, wire_figures
+from lumaflow_service.bench.pipeline import Calls, LatencyRun, wire_figures
 
 SMALL = Geometry(48, 32, PixelFormat.GRAY8)
 
@@ -50,7 +50,7 @@ class Slow:
 
 
 def test_every_source_is_served_at_its_own_rate() -> None:
-    feeds = [Feed(Slow(0.001), 50.0), Feed(Slow(0.001), 20.0)]  # type: ignore[arg-type]
+    feeds = [LoadSource(Slow(0.001), 50.0), LoadSource(Slow(0.001), 20.0)]  # type: ignore[arg-type]
     cost = drive(feeds, 0.5)
     assert [feed.due for feed in feeds] == pytest.approx([25, 10], abs=2)
     assert all(feed.served == 1.0 for feed in feeds)
@@ -59,7 +59,7 @@ def test_every_source_is_served_at_its_own_rate() -> None:
 
 
 def test_a_frame_for_a_full_lane_is_missed_and_shows_in_what_was_served() -> None:
-    feeds = [Feed(Slow(0.1), 100.0), Feed(Slow(0.0), 5.0)]  # type: ignore[arg-type]
+    feeds = [LoadSource(Slow(0.1), 100.0), LoadSource(Slow(0.0), 5.0)]  # type: ignore[arg-type]
     drive(feeds, 0.5)
     assert feeds[0].missed > 0
     assert feeds[0].served < 0.9
@@ -67,9 +67,9 @@ def test_a_frame_for_a_full_lane_is_missed_and_shows_in_what_was_served() -> Non
 
 
 def test_the_slowest_and_the_least_served_lane_are_told() -> None:
-    quick = Feed(Slow(0), 30.0, seconds=[0.001] * 100, due=100)  # type: ignore[arg-type]
-    slow = Feed(Slow(0), 30.0, seconds=[0.006] * 50, due=100)  # type: ignore[arg-type]
-    figures = {figure.name: figure for figure in lot_figures("lot", [quick, slow], Cost(10.0, 25.0))}
+    quick = LoadSource(Slow(0), 30.0, seconds=[0.001] * 100, due=100)  # type: ignore[arg-type]
+    slow = LoadSource(Slow(0), 30.0, seconds=[0.006] * 50, due=100)  # type: ignore[arg-type]
+    figures = {figure.name: figure for figure in lot_figures("lot", [quick, slow], ProcessCost(10.0, 25.0))}
     assert figures["frames"].median == pytest.approx(15)
     assert figures["the slowest lane's p99"].met is False
     assert figures["the least served lane"].median == pytest.approx(50)
@@ -82,14 +82,14 @@ def test_the_slowest_and_the_least_served_lane_are_told() -> None:
 
 def test_unequal_lanes_are_told_kind_by_kind() -> None:
     feeds = [
-        Feed(Slow(0), rate, kind, [0.001 * rate] * 10, due=10)  # type: ignore[arg-type]
+        LoadSource(Slow(0), rate, kind, [0.001 * rate] * 10, due=10)  # type: ignore[arg-type]
         for rate, kind in ((1.0, "small"), (4.0, "large"), (4.0, "large"))
     ]
-    figures = {figure.name.strip(): figure for figure in lot_figures("lot", feeds, Cost(1.0, 1.0))}
+    figures = {figure.name.strip(): figure for figure in lot_figures("lot", feeds, ProcessCost(1.0, 1.0))}
     assert figures["small"].median == pytest.approx(0.001)
     assert figures["large, p99"].median == pytest.approx(0.004)
     assert figures["starved lanes"].met
-    alike = [figure.name for figure in lot_figures("lot", feeds[1:], Cost(1.0, 1.0))]
+    alike = [figure.name for figure in lot_figures("lot", feeds[1:], ProcessCost(1.0, 1.0))]
     assert not any("large" in name for name in alike)
 
 
@@ -112,7 +112,7 @@ def test_flatness_and_a_crowd_are_measured_on_any_device() -> None:
 def test_a_lane_is_held_against_the_wire_of_its_bytes() -> None:
     wire = Wire(up=40e-6, down=40e-6, both=50e-6)
     calls = Calls(frames_per_second=[17_000.0, 18_000.0, 19_000.0])
-    singles = Singles([110e-6] * 99 + [200e-6], {}, None)  # type: ignore[arg-type]
+    singles = LatencyRun([110e-6] * 99 + [200e-6], {}, None)  # type: ignore[arg-type]
     geometry = Geometry(1920, 1080, PixelFormat.GRAY8)
     figures = {figure.name: figure for figure in wire_figures("lane", geometry, wire, calls, singles)}
     assert figures["sustained"].ratio == pytest.approx(0.9)

@@ -14,13 +14,13 @@ from films import make_film
 from lumaflow.formats import PixelFormat, Range
 from lumaflow.geometry import Geometry
 from lumaflow_service.camera import camera, freeze, open_container
-from lumaflow_service.camera.captured_frame import Shot
-from lumaflow_service.camera.open_container import Opening
+from lumaflow_service.camera.captured_frame import CapturedFrame
+from lumaflow_service.camera.open_container import OpenRequest
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import CameraError
-from lumaflow_service.config.url_policy import Policy, Target
+from lumaflow_service.config.url_policy import ResolvedUrl, UrlPolicy
 from lumaflow_service.media.codec import displayed
-from lumaflow_service.media.slot_format import laid_geometry
+from lumaflow_service.media.slot_format import slot_geometry
 from proxy import Answering, Proxy
 from secured import Secured, make_certificate
 from test_laying import laid
@@ -186,7 +186,7 @@ def test_motion_jpeg_over_http_is_a_camera(tmp_path: Path) -> None:
     with running(f"http://127.0.0.1:{server.port}/mjpg") as run:
         run.until_shots(10)
     server.close()
-    assert laid_geometry(run.shots[0].frame) == Geometry(96, 64, PixelFormat.I420, Range.FULL)
+    assert slot_geometry(run.shots[0].frame) == Geometry(96, 64, PixelFormat.I420, Range.FULL)
 
 
 def test_a_stall_is_noticed_within_five_seconds_and_the_camera_comes_back(
@@ -237,8 +237,8 @@ class Devices:
 def test_a_device_is_asked_for_motion_jpeg_and_then_for_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     devices = Devices()
     monkeypatch.setattr(open_container.av, "open", devices.open)
-    target = Target("v4l2:/dev/video7", "v4l2", path=Path("/dev/video7"))
-    opened = open_container.open_container(Opening(target, Policy()), None, 0, Watchdog())
+    target = ResolvedUrl("v4l2:/dev/video7", "v4l2", path=Path("/dev/video7"))
+    opened = open_container.open_container(OpenRequest(target, UrlPolicy()), None, 0, Watchdog())
     assert opened == "container"
     assert devices.asked == [
         ("/dev/video7", "v4l2", {"input_format": "mjpeg"}),
@@ -247,9 +247,9 @@ def test_a_device_is_asked_for_motion_jpeg_and_then_for_what_it_has(monkeypatch:
 
 
 def test_a_device_that_is_not_there_or_not_ours_says_so(tmp_path: Path) -> None:
-    target = Target("v4l2:/dev/video98", "v4l2", path=tmp_path / "video98")
+    target = ResolvedUrl("v4l2:/dev/video98", "v4l2", path=tmp_path / "video98")
     with pytest.raises(CameraError, match="nothing is there") as caught:
-        open_container.open_container(Opening(target, Policy()), None, 0, Watchdog())
+        open_container.open_container(OpenRequest(target, UrlPolicy()), None, 0, Watchdog())
     assert caught.value.cause == "not_found"
 
 
@@ -305,7 +305,7 @@ def test_a_folder_is_played_file_by_file(tmp_path: Path) -> None:
     assert [shot.epoch for shot in run.shots] == [1] * 6 + [2] * 6
 
 
-def sides(shot: Shot) -> tuple[int, int]:
+def sides(shot: CapturedFrame) -> tuple[int, int]:
     """Width and height of a shot."""
     return shot.frame.width, shot.frame.height
 
@@ -330,7 +330,7 @@ def test_a_changed_range_begins_an_epoch(tmp_path: Path) -> None:
     (tmp_path / "ab.ts").write_bytes((tmp_path / "a.ts").read_bytes() + (tmp_path / "b.ts").read_bytes())
     with running("file:ab.ts", (tmp_path,), lossless=True) as run:
         run.until_cause("eof")
-    ranges = {shot.epoch: laid_geometry(shot.frame).range for shot in run.shots}
+    ranges = {shot.epoch: slot_geometry(shot.frame).range for shot in run.shots}
     assert ranges == {1: Range.LIMITED, 2: Range.FULL}
 
 

@@ -526,7 +526,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "identity": lambda luma, **how: functions.clahe(luma, Equalization(Mode.IDENTITY), **how),
     "display": lambda luma, **how: functions.clahe(luma, output=Output.DISPLAY, range=Range.LIMITED, **how),
     "transpose": lambda luma, **how: functions.transpose(luma, **how),
-    "rotate180": lambda luma, **how: functions.turn(luma, Orientation.ROTATE180, **how),
+    "rotate180": lambda luma, **how: functions.apply_orientation(luma, Orientation.ROTATE180, **how),
 }
 
 

@@ -5,17 +5,17 @@ import pytest
 from lumaflow.errors import DeviceLostError, LumaflowError
 from lumaflow_service.errors import BadFrameError
 from lumaflow_service.ipc.messages import (
-    Captured,
-    Grant,
-    Hello,
+    FrameReady,
     Job,
     Media,
     Op,
     Reply,
+    SlotGranted,
     View,
+    WorkerStarted,
     error_of,
     pack,
-    pair,
+    socket_pair,
     unpack,
 )
 
@@ -23,26 +23,28 @@ MESSAGES = [
     Job(7, Op.FRAME, "gate", 3, 12, 99, Media.PNG, (4, 5, "gray8"), {"mode": "clahe"}, 8, Media.NPZ, ["hog"]),
     Job(8, Op.SNAPSHOT, "gate", view=View.SPLIT),
     Reply(7, length=5, device="cpu", geometry=(4, 5, "gray8"), lut="own", stage_seconds={"lut": 0.1}),
-    Hello("cuda:0", "it is there"),
-    Grant(1, 2),
-    Captured(1, 2, (640, 360, "bgr24")),
+    WorkerStarted("cuda:0", "it is there"),
+    SlotGranted(1, 2),
+    FrameReady(1, 2, (640, 360, "bgr24")),
 ]
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
-def test_a_message_arrives_as_it_was_sent(message: Job | Reply | Hello | Grant | Captured) -> None:
-    near, far = pair()
+def test_a_message_arrives_as_it_was_sent(
+    message: Job | Reply | WorkerStarted | SlotGranted | FrameReady,
+) -> None:
+    near, far = socket_pair()
     with near, far:
         near.send(pack(message))
         assert unpack(far.recv(65536)) == message
 
 
 def test_messages_keep_their_borders() -> None:
-    near, far = pair()
+    near, far = socket_pair()
     with near, far:
-        near.send(pack(Grant(1, 1)))
-        near.send(pack(Grant(2, 2)))
-        assert [unpack(far.recv(65536)), unpack(far.recv(65536))] == [Grant(1, 1), Grant(2, 2)]
+        near.send(pack(SlotGranted(1, 1)))
+        near.send(pack(SlotGranted(2, 2)))
+        assert [unpack(far.recv(65536)), unpack(far.recv(65536))] == [SlotGranted(1, 1), SlotGranted(2, 2)]
 
 
 @pytest.mark.parametrize(

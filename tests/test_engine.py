@@ -20,8 +20,8 @@ from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.sources import Sources, Upload
 from lumaflow_service.errors import BadFrameError, BusyError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
-from lumaflow_service.ipc.messages import Job, Media, Message, Op, Reply, pair, ring
-from lumaflow_service.ipc.slots import Slot, SlotMemory, SlotRing
+from lumaflow_service.ipc.messages import Job, Media, Message, Op, Reply, send, socket_pair
+from lumaflow_service.ipc.slots import SharedSlot, SlotMemory, SlotRing
 
 GRAY = (64, 48, "gray8")
 FRAME = bytes(range(64)) * 48
@@ -33,15 +33,15 @@ def with_engine(check: Callable[[Engine, SlotRing], Awaitable[None]], device: st
 
     async def run() -> Engine:
         settings = Settings(device=device, slots=4, slot_bytes=1 << 20)
-        ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
-        engine = Engine(ring, settings, Metrics(CollectorRegistry()))
+        send = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
+        engine = Engine(send, settings, Metrics(CollectorRegistry()))
         engine.start()
         try:
             await ready(engine)
-            await check(engine, ring)
+            await check(engine, send)
         finally:
             await engine.stop()
-            ring.close()
+            send.close()
         return engine
 
     return asyncio.run(run())
@@ -54,9 +54,9 @@ async def ready(engine: Engine) -> None:
             await asyncio.sleep(0.02)
 
 
-def filled(ring: SlotRing) -> Slot:
+def filled(send: SlotRing) -> SharedSlot:
     """A slot with a frame in it."""
-    slot = ring.acquire()
+    slot = send.acquire()
     slot.buffer("frame", len(FRAME))[:] = FRAME
     return slot
 
@@ -66,8 +66,8 @@ def starting(check: Callable[[Engine], Awaitable[None]]) -> None:
 
     async def run() -> None:
         settings = Settings(device="cpu", slots=4, slot_bytes=1 << 20)
-        ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
-        engine = Engine(ring, settings, Metrics(CollectorRegistry()))
+        send = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
+        engine = Engine(send, settings, Metrics(CollectorRegistry()))
         engine.start()
         try:
             while engine.pid is None:
@@ -75,7 +75,7 @@ def starting(check: Callable[[Engine], Awaitable[None]]) -> None:
             await check(engine)
         finally:
             await engine.stop()
-            ring.close()
+            send.close()
 
     asyncio.run(run())
 
@@ -94,14 +94,14 @@ def test_a_signal_to_the_whole_group_does_not_reach_a_worker_that_starts() -> No
 
 def test_the_last_words_of_a_child_that_left_mail_unread_are_heard() -> None:
     async def run() -> list[Message]:
-        ours, theirs = pair()
+        ours, theirs = socket_pair()
         ours.setblocking(False)
         heard: list[Message] = []
         gone = asyncio.Event()
         with subprocess.Popen([sys.executable, "-c", ""]) as process:
             child = Child(process, ours, heard.append, gone.set)
             child.send(Job(0, Op.PING))
-            ring(theirs, Reply(0, "DeviceError", "no GPU"))
+            send(theirs, Reply(0, "DeviceError", "no GPU"))
             theirs.close()
             asyncio.get_running_loop().add_reader(ours, child._read)
             await asyncio.wait_for(gone.wait(), 5)
@@ -127,38 +127,38 @@ def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPa
 
 
 def test_jobs_are_answered_and_slots_come_back() -> None:
-    async def check(engine: Engine, ring: SlotRing) -> None:
-        slots = [filled(ring) for _ in range(4)]
+    async def check(engine: Engine, send: SlotRing) -> None:
+        slots = [filled(send) for _ in range(4)]
         replies = await asyncio.gather(*(engine.call(JOB, slot) for slot in slots))
         assert [reply.lut for reply in replies] == ["own", "previous", "previous", "previous"]
-        assert ring.in_use == 4
+        assert send.in_use == 4
         for slot in slots:
-            ring.release(slot)
-        assert ring.in_use == 0
+            send.release(slot)
+        assert send.in_use == 0
 
     with_engine(check)
 
 
 def test_a_slot_whose_client_left_is_free_only_after_the_reply() -> None:
-    async def check(engine: Engine, ring: SlotRing) -> None:
-        slot = filled(ring)
+    async def check(engine: Engine, send: SlotRing) -> None:
+        slot = filled(send)
         waiting = asyncio.create_task(engine.call(JOB, slot))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        ring.release(slot)
-        assert ring.in_use == 1
+        send.release(slot)
+        assert send.in_use == 1
         async with asyncio.timeout(10):
-            while ring.in_use:
+            while send.in_use:
                 await asyncio.sleep(0.01)
 
     with_engine(check)
 
 
 def test_a_poison_frame_is_refused_after_two_deaths() -> None:
-    async def check(engine: Engine, ring: SlotRing) -> None:
+    async def check(engine: Engine, send: SlotRing) -> None:
         for _ in range(2):
-            slot = filled(ring)
+            slot = filled(send)
             assert engine.pid
             os.kill(engine.pid, signal.SIGSTOP)
             waiting = asyncio.create_task(engine.call(JOB, slot))
@@ -166,10 +166,10 @@ def test_a_poison_frame_is_refused_after_two_deaths() -> None:
             os.kill(engine.pid, signal.SIGKILL)
             with pytest.raises(WorkerUnavailableError, match="died with this frame"):
                 await waiting
-            ring.release(slot)
+            send.release(slot)
             assert not engine.ready
             await ready(engine)
-        slot = filled(ring)
+        slot = filled(send)
         with pytest.raises(BadFrameError, match="died 2 times"):
             await engine.call(JOB, slot)
         slot.buffer("frame", 1)[0] = 77
@@ -179,16 +179,16 @@ def test_a_poison_frame_is_refused_after_two_deaths() -> None:
 
 
 def test_a_device_that_is_not_there_is_a_failure_for_good() -> None:
-    async def check(engine: Engine, ring: SlotRing) -> None:
+    async def check(engine: Engine, send: SlotRing) -> None:
         with pytest.raises(WorkerUnavailableError):
-            await engine.call(JOB, filled(ring))
+            await engine.call(JOB, filled(send))
 
     engine = with_engine(check, "cuda:77")
     assert "cuda:77 was asked for" in str(engine.failure)
 
 
 def test_a_queue_takes_so_many_frames_and_no_more() -> None:
-    async def check(engine: Engine, ring: SlotRing) -> None:
+    async def check(engine: Engine, send: SlotRing) -> None:
         sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
         with sources.enter("gate"), sources.enter("gate"):
             with pytest.raises(BusyError, match="2 frames of 'gate' are waiting"), sources.enter("gate"):
@@ -201,13 +201,13 @@ def test_a_queue_takes_so_many_frames_and_no_more() -> None:
 
 
 def test_a_source_counts_its_frames() -> None:
-    async def check(engine: Engine, ring: SlotRing) -> None:
+    async def check(engine: Engine, send: SlotRing) -> None:
         sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
         for number in range(3):
-            slot = filled(ring)
+            slot = filled(send)
             with sources.enter("gate") as source:
                 reply = await sources.enhance(source, slot, Upload(Media.RAW, len(FRAME), 0.0, GRAY))
-            ring.release(slot)
+            send.release(slot)
             assert reply.sequence == number
         assert (source.frames, source.last, source.waiting) == (3, reply, 0)
         assert source.live

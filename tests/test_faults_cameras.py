@@ -14,8 +14,8 @@ from cameras import make_clips, rtsp_server, running
 from conftest import RunningService
 from films import make_film
 from lumaflow_service.camera import backoff
-from lumaflow_service.camera.frame_reader import Feed
-from lumaflow_service.camera.malloc_arenas import few_arenas
+from lumaflow_service.camera.frame_reader import FrameReader
+from lumaflow_service.camera.malloc_arenas import limit_malloc_arenas
 from lumaflow_service.camera.watchdog import Watchdog
 from proxy import proxy_process
 
@@ -63,7 +63,7 @@ def test_twenty_reconnections_leave_no_file_and_no_thread(
 
 def reconnect(folder: Path, monkeypatch: pytest.MonkeyPatch, times: int, slope_kb: float = SLOPE_KB) -> None:
     """Drop a camera's connection so often; what is left of each must be nothing."""
-    few_arenas()
+    limit_malloc_arenas()
     monkeypatch.setattr(backoff.Backoff, "wait_seconds", lambda _: 0.01)
     with rtsp_server(make_clips(folder, 30)) as server, proxy_process(server.port) as (port, drop):
         figures = []
@@ -82,12 +82,12 @@ def reconnect(folder: Path, monkeypatch: pytest.MonkeyPatch, times: int, slope_k
 
 
 def test_thousands_of_packets_leave_no_memory(tmp_path: Path) -> None:
-    few_arenas()
+    limit_malloc_arenas()
     film = make_film(tmp_path / "a.mp4", 500)
     figures = []
     for _ in range(40):
         with av.open(film) as container:
-            feed = Feed(container, Watchdog(), deinterlace=False, waits=False)
+            feed = FrameReader(container, Watchdog(), deinterlace=False, waits=False)
             assert sum(1 for _ in feed.pictures(lambda packet: None)) == 500
         figures.append(resident_kb())
     print(f"20000 packets: {figures[0]} .. {figures[10]} .. {figures[-1]} KB")

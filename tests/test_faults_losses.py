@@ -10,8 +10,8 @@ import pytest
 from cameras import Run, rtsp_server, running
 from films import make_film
 from lossy import Lossy
-from lumaflow_service.camera.captured_frame import Shot
-from lumaflow_service.camera.corruption import Doubt
+from lumaflow_service.camera.captured_frame import CapturedFrame
+from lumaflow_service.camera.corruption import CorruptionTracker
 
 RATE = 12.5
 KEY_FRAMES = 12
@@ -66,7 +66,7 @@ def lose(folder: Path, codec: str, loss: float, seconds: float) -> None:
     assert not any(shot.corrupt for shot in run.shots[healed + KEY_FRAMES + 2 : healed + 2 * KEY_FRAMES])
 
 
-def numbered(run: Run, shot: Shot) -> int:
+def numbered(run: Run, shot: CapturedFrame) -> int:
     """Which picture of the film a shot shows: the first one that came was the first one sent."""
     return round(float(shot.pts * shot.time_base - run.shots[0].pts * run.shots[0].time_base) * RATE)
 
@@ -79,14 +79,14 @@ class Decoded:
 
 
 def test_doubt_ends_with_the_picture_of_a_key_frame_not_with_its_packet() -> None:
-    doubt = Doubt()
+    doubt = CorruptionTracker()
     doubt.arise()
     doubt.key(5)
     assert [doubt.of(Decoded(pts)) for pts in (3, 4, 5, 6)] == [True, True, False, False]  # type: ignore[arg-type]
 
 
 def test_damage_behind_a_key_frame_outlasts_it() -> None:
-    doubt = Doubt()
+    doubt = CorruptionTracker()
     doubt.key(5)
     doubt.arise()
     assert [doubt.of(Decoded(pts)) for pts in (5, 6)] == [True, True]  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_damage_behind_a_key_frame_outlasts_it() -> None:
 def test_a_damaged_picture_makes_those_after_it_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     from lumaflow_service.camera import corruption as module
 
-    doubt, clock = Doubt(), [0.0]
+    doubt, clock = CorruptionTracker(), [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
     assert doubt.of(Decoded(1, is_corrupt=True))  # type: ignore[arg-type]
     assert doubt.of(Decoded(2))  # type: ignore[arg-type]

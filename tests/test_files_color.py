@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from av.video.frame import VideoFrame
 
-from lumaflow_service.media.color import FULL, LIMITED, Color, from_bgr, stored_as, to_bgr
+from lumaflow_service.media.color import FULL, LIMITED, YuvConversion, from_bgr, stored_as, to_bgr
 
 
 def yuv_frame(
@@ -27,7 +27,7 @@ def test_there_and_back_is_the_same_picture(
 ) -> None:
     frame = yuv_frame(*size, rng, limited=limited)
     frame.colorspace = matrix
-    color = Color.of(frame)
+    color = YuvConversion.of(frame)
     back = from_bgr(to_bgr(frame, color), color, "yuv420p", size)
     for before, after in zip(frame.planes, back.planes, strict=True):
         a, b = (np.frombuffer(p, np.uint8).reshape(p.height, -1)[:, : p.width] for p in (before, after))
@@ -40,7 +40,7 @@ def test_an_unsaid_matrix_is_what_players_assume_of_the_size(lines: int, green: 
     frame = VideoFrame(64, lines, "yuv444p")
     for plane, value in zip(frame.planes, (81, 90, 240), strict=True):
         plane.update(bytes([value]) * plane.buffer_size)
-    _, made, red = map(int, to_bgr(frame, Color.of(frame))[4, 4])
+    _, made, red = map(int, to_bgr(frame, YuvConversion.of(frame))[4, 4])
     assert red > 250
     assert abs(made - green) <= 2
 
@@ -51,26 +51,26 @@ def test_white_is_white_in_either_range(range_: int, white: int) -> None:
     for plane, value in zip(frame.planes, (white, 128, 128), strict=True):
         plane.update(bytes([value]) * plane.buffer_size)
     frame.color_range = range_
-    assert to_bgr(frame, Color.of(frame)).min() >= 254
+    assert to_bgr(frame, YuvConversion.of(frame)).min() >= 254
 
 
 def test_rows_of_a_padded_picture_are_read_without_the_padding() -> None:
     wanted = np.arange(37 * 5 * 3, dtype=np.uint8).reshape(5, 37, 3)
     frame = VideoFrame.from_ndarray(wanted[..., ::-1].copy(), "rgb24")
-    assert np.array_equal(to_bgr(frame, Color.of(frame)), wanted)
+    assert np.array_equal(to_bgr(frame, YuvConversion.of(frame)), wanted)
 
 
 def test_tags_travel_with_the_frame(rng: np.random.Generator) -> None:
     frame = yuv_frame(32, 32, rng)
     frame.colorspace, frame.color_primaries, frame.color_trc = 9, 9, 18
-    color = Color.of(frame)
+    color = YuvConversion.of(frame)
     back = from_bgr(to_bgr(frame, color), color, "yuv420p", (32, 32))
     assert (back.colorspace, back.color_range, back.color_primaries, back.color_trc) == (9, LIMITED, 9, 18)
 
 
 def test_another_size_is_scaled(rng: np.random.Generator) -> None:
     frame = yuv_frame(64, 48, rng)
-    color = Color.of(frame)
+    color = YuvConversion.of(frame)
     back = from_bgr(to_bgr(frame, color), color, "yuv420p", (32, 40))
     assert (back.width, back.height) == (32, 40)
 

@@ -10,9 +10,9 @@ import pytest
 from films import content, dim_frame, make_film
 from lumaflow_service.files.atomic_write import check_apart, check_target, written
 from lumaflow_service.files.errors import BadFileError, UsageError
-from lumaflow_service.files.folder import Tally, enhance_folder
+from lumaflow_service.files.folder import FolderCount, enhance_folder
 from lumaflow_service.files.progress import open_meter
-from lumaflow_service.files.run_lane import Job
+from lumaflow_service.files.run_lane import LaneJob
 from lumaflow_service.media.codec import encode_jpeg, encode_png
 
 
@@ -29,9 +29,9 @@ def album(tmp_path: Path) -> Path:
     return folder
 
 
-def enhance(source: Path, target: Path, **job: bool) -> Tally:
+def enhance(source: Path, target: Path, **job: bool) -> FolderCount:
     with open_meter() as meter:
-        return enhance_folder(source, target, Job(**job), meter)
+        return enhance_folder(source, target, LaneJob(**job), meter)
 
 
 def names(folder: Path) -> list[str]:

@@ -19,9 +19,9 @@ from lumaflow.options import ColorMode, Equalization, Mode, Options, Orientation
 from lumaflow_service.files.commands import enhance
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.features import open_features, with_features
-from lumaflow_service.files.file_kind import Kind, kind_of, moves
+from lumaflow_service.files.file_kind import FileKind, kind_of, moves
 from lumaflow_service.files.image import describe_image, enhance_image
-from lumaflow_service.files.run_lane import Job, enhanced
+from lumaflow_service.files.run_lane import LaneJob, enhanced
 from lumaflow_service.files.still import read_still, recolored
 from lumaflow_service.media.codec import decode, encode_jpeg, encode_png
 from lumaflow_service.media.codec.profile import with_profile
@@ -45,7 +45,7 @@ def pixels_of(path: Path) -> np.ndarray:
 
 
 def test_an_image_is_mapped_by_its_own_histogram(photo: Path, tmp_path: Path) -> None:
-    job = Job(options=EQUALIZE)
+    job = LaneJob(options=EQUALIZE)
     outcome = enhance_image(photo, tmp_path / "out.png", job)
     ((_, result),) = enhanced([read_still(photo).frame], job)
     assert result.lut_kind is LutKind.OWN
@@ -55,19 +55,19 @@ def test_an_image_is_mapped_by_its_own_histogram(photo: Path, tmp_path: Path) ->
 
 def test_a_gray_image_stays_gray(tmp_path: Path) -> None:
     (tmp_path / "in.png").write_bytes(encode_png(dim_frame(0)[..., 0]))
-    enhance_image(tmp_path / "in.png", tmp_path / "out.png", Job())
+    enhance_image(tmp_path / "in.png", tmp_path / "out.png", LaneJob())
     assert pixels_of(tmp_path / "out.png").shape == (64, 96)
 
 
 @pytest.mark.parametrize("name", ["out.jpg", "out.JPEG"])
 def test_a_jpeg_is_written_by_its_suffix(photo: Path, tmp_path: Path, name: str) -> None:
-    enhance_image(photo, tmp_path / name, Job())
+    enhance_image(photo, tmp_path / name, LaneJob())
     assert (tmp_path / name).read_bytes().startswith(b"\xff\xd8")
 
 
 def test_side_by_side_is_raw_left_and_enhanced_right(photo: Path, tmp_path: Path) -> None:
-    enhance_image(photo, tmp_path / "both.png", Job(side_by_side=True))
-    enhance_image(photo, tmp_path / "out.png", Job())
+    enhance_image(photo, tmp_path / "both.png", LaneJob(side_by_side=True))
+    enhance_image(photo, tmp_path / "out.png", LaneJob())
     left, right = np.split(pixels_of(tmp_path / "both.png"), 2, axis=1)
     assert np.array_equal(left, dim_frame(2))
     assert np.array_equal(right, pixels_of(tmp_path / "out.png"))
@@ -79,12 +79,12 @@ def test_an_image_is_turned_upright(tmp_path: Path) -> None:
     out = io.BytesIO()
     Image.fromarray(dim_frame(2)).save(out, "JPEG", exif=exif)
     (tmp_path / "in.jpg").write_bytes(out.getvalue())
-    outcome = enhance_image(tmp_path / "in.jpg", tmp_path / "out.png", Job())
+    outcome = enhance_image(tmp_path / "in.jpg", tmp_path / "out.png", LaneJob())
     assert (outcome.width, outcome.height) == (64, 96)
 
 
 def test_features_of_an_image_are_those_of_one_frame(photo: Path, tmp_path: Path) -> None:
-    job = Job(options=with_features(EQUALIZE))
+    job = LaneJob(options=with_features(EQUALIZE))
     with open_features(tmp_path / "f.npz") as features:
         assert describe_image(photo, job, features) == 1
     ((_, result),) = enhanced([read_still(photo).frame], job)
@@ -97,7 +97,7 @@ def test_features_of_an_image_are_those_of_one_frame(photo: Path, tmp_path: Path
 
 def test_a_suffix_that_is_no_image_is_refused(photo: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.jpg, \.png or \.tif"):
-        enhance_image(photo, tmp_path / "out.mp4", Job())
+        enhance_image(photo, tmp_path / "out.mp4", LaneJob())
 
 
 def test_a_broken_image_is_refused_in_one_sentence_and_nothing_written(
@@ -108,7 +108,7 @@ def test_a_broken_image_is_refused_in_one_sentence_and_nothing_written(
     data[middle : middle + 40] = bytes(40)
     photo.write_bytes(data)
     with pytest.raises(BadFileError, match=r"photo\.png: a PNG came"):
-        enhance_image(photo, tmp_path / "out.png", Job())
+        enhance_image(photo, tmp_path / "out.png", LaneJob())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["photo.png"]
     assert capfd.readouterr().err == ""
 
@@ -116,18 +116,18 @@ def test_a_broken_image_is_refused_in_one_sentence_and_nothing_written(
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [
-        ("a.bin", encode_jpeg(dim_frame(0)), Kind.IMAGE),
-        ("a.mp4", encode_png(dim_frame(0)), Kind.VIDEO),
-        ("a", b"GIF89a", Kind.IMAGE),
-        ("a", b"II*\0", Kind.IMAGE),
-        ("a.mp4", b"\0\0\0\x18ftypisom", Kind.VIDEO),
-        ("a", b"anything", Kind.VIDEO),
+        ("a.bin", encode_jpeg(dim_frame(0)), FileKind.IMAGE),
+        ("a.mp4", encode_png(dim_frame(0)), FileKind.VIDEO),
+        ("a", b"GIF89a", FileKind.IMAGE),
+        ("a", b"II*\0", FileKind.IMAGE),
+        ("a.mp4", b"\0\0\0\x18ftypisom", FileKind.VIDEO),
+        ("a", b"anything", FileKind.VIDEO),
     ],
 )
-def test_a_file_is_known_by_its_first_bytes(tmp_path: Path, name: str, data: bytes, kind: Kind) -> None:
+def test_a_file_is_known_by_its_first_bytes(tmp_path: Path, name: str, data: bytes, kind: FileKind) -> None:
     (tmp_path / name).write_bytes(data)
     assert kind_of(tmp_path / name) is kind
-    assert kind_of(tmp_path) is Kind.FOLDER
+    assert kind_of(tmp_path) is FileKind.FOLDER
 
 
 def test_missing_empty_and_foreign_files_are_told_apart(tmp_path: Path) -> None:
@@ -170,12 +170,12 @@ def made_profile(space: bytes = b"RGB ", size: int = 600) -> bytes:
 def test_a_profile_goes_along(tmp_path: Path, name: str, target: str) -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     source = save(tmp_path / name, dim_frame(2), icc_profile=profile)
-    outcome = enhance_image(source, tmp_path / target, Job(options=EQUALIZE))
+    outcome = enhance_image(source, tmp_path / target, LaneJob(options=EQUALIZE))
     assert profile_of(outcome.target) == profile
     assert outcome.notes == []
     assert outcome.target.read_bytes()[2:4] == b"\xff\xe0" or target != "out.jpg"
     plain = save(tmp_path / f"plain-{name}", dim_frame(2))
-    enhance_image(plain, tmp_path / f"plain-{target}", Job(options=EQUALIZE))
+    enhance_image(plain, tmp_path / f"plain-{target}", LaneJob(options=EQUALIZE))
     assert profile_of(tmp_path / f"plain-{target}") is None
     assert np.array_equal(Image.open(outcome.target), Image.open(tmp_path / f"plain-{target}"))
 
@@ -184,14 +184,14 @@ def test_a_profile_larger_than_a_segment_goes_along(tmp_path: Path) -> None:
     profile = made_profile(size=150_001)
     source = save(tmp_path / "in.jpg", dim_frame(2), icc_profile=profile)
     for name in ("out.jpg", "out.png", "out.tif"):
-        assert profile_of(enhance_image(source, tmp_path / name, Job()).target) == profile
+        assert profile_of(enhance_image(source, tmp_path / name, LaneJob()).target) == profile
 
 
 def test_deep_pictures_keep_their_profile(tmp_path: Path, rng: np.random.Generator) -> None:
     for pixels, space in ((deep(rng), b"GRAY"), (deep(rng, 3), b"RGB "), (deep(rng, 4), b"RGB ")):
         profile = made_profile(space, 501)
         (tmp_path / "in.tif").write_bytes(with_profile(encode_tiff(pixels, 16), profile))
-        outcome = enhance_image(tmp_path / "in.tif", tmp_path / "out.tif", Job(force=True))
+        outcome = enhance_image(tmp_path / "in.tif", tmp_path / "out.tif", LaneJob(force=True))
         assert read_still(outcome.target).profile == profile
         assert read_still(outcome.target).bits == 16
 
@@ -199,7 +199,7 @@ def test_deep_pictures_keep_their_profile(tmp_path: Path, rng: np.random.Generat
 @pytest.mark.parametrize("space", [b"CMYK", b"GRAY"])
 def test_a_profile_of_another_space_is_left_out_with_a_note(tmp_path: Path, space: bytes) -> None:
     source = save(tmp_path / "in.jpg", dim_frame(2), icc_profile=made_profile(space))
-    outcome = enhance_image(source, tmp_path / "out.png", Job())
+    outcome = enhance_image(source, tmp_path / "out.png", LaneJob())
     assert profile_of(outcome.target) is None
     assert outcome.notes == [
         "its colour profile is left out: it is not one of the RGB or gray that is stored"
@@ -232,14 +232,14 @@ def save(path: Path, pixels: np.ndarray, **options: object) -> Path:
 
 
 def through_a_lane(frame: Frame, options: Options = EQUALIZE) -> np.ndarray:
-    ((_, result),) = enhanced([frame], Job(options=options))
+    ((_, result),) = enhanced([frame], LaneJob(options=options))
     return result.frame.pixels.copy()
 
 
 def test_a_16_bit_png_keeps_its_depth(tmp_path: Path, rng: np.random.Generator) -> None:
     pixels = deep(rng)
     (tmp_path / "in.png").write_bytes(encode_png(pixels))
-    outcome = enhance_image(tmp_path / "in.png", tmp_path / "out.png", Job(options=EQUALIZE))
+    outcome = enhance_image(tmp_path / "in.png", tmp_path / "out.png", LaneJob(options=EQUALIZE))
     made = pixels_of(outcome.target)
     assert np.array_equal(made, through_a_lane(Frame(pixels, PixelFormat.GRAY16)))
     assert (made.dtype, outcome.notes) == (np.uint16, [])
@@ -248,7 +248,7 @@ def test_a_16_bit_png_keeps_its_depth(tmp_path: Path, rng: np.random.Generator) 
 def test_a_jpeg_shows_deep_levels_in_8_bits_and_says_so(tmp_path: Path, rng: np.random.Generator) -> None:
     pixels = np.kron(deep(rng, bits=18), np.ones((8, 8), np.uint16))
     (tmp_path / "in.png").write_bytes(encode_png(pixels))
-    job = Job(options=Options(equalization=Equalization(Mode.IDENTITY)))
+    job = LaneJob(options=Options(equalization=Equalization(Mode.IDENTITY)))
     outcome = enhance_image(tmp_path / "in.png", tmp_path / "out.jpg", job)
     made = pixels_of(outcome.target)
     assert np.abs(made - np.rint(pixels * (255 / 65535))).mean() < 4
@@ -263,7 +263,7 @@ def test_a_jpeg_of_deep_gray_has_the_mapping_that_is_made_for_8_bits(
     monkeypatch.setattr(
         "lumaflow_service.files.image.encode_jpeg", lambda shown, quality: seen.append(shown) or b""
     )
-    enhance_image(tmp_path / "in.png", tmp_path / "out.jpg", Job(options=EQUALIZE))
+    enhance_image(tmp_path / "in.png", tmp_path / "out.jpg", LaneJob(options=EQUALIZE))
     options = replace(EQUALIZE, output=Output.DISPLAY)
     assert np.array_equal(seen[0], through_a_lane(Frame(pixels, PixelFormat.GRAY16), options))
 
@@ -274,7 +274,7 @@ def test_a_tiff_keeps_its_levels_and_tells_its_bits(
 ) -> None:
     pixels = deep(rng, bits=bits)
     source = save(tmp_path / "in.tif", pixels, tiffinfo={281: (1 << bits) - 1})
-    outcome = enhance_image(source, tmp_path / "out.tif", Job(options=EQUALIZE))
+    outcome = enhance_image(source, tmp_path / "out.tif", LaneJob(options=EQUALIZE))
     wanted = through_a_lane(Frame(pixels, PixelFormat(f"gray{bits}")))
     assert np.array_equal(np.asarray(Image.open(outcome.target)), wanted)
     assert wanted.max() == (1 << bits) - 1
@@ -301,7 +301,7 @@ def test_16_bit_colour_is_scaled_by_its_value(
     pixels[0, 0, :3] = 0
     encode = encode_png if suffix == ".png" else lambda colors: encode_tiff(colors, 16)
     (tmp_path / f"in{suffix}").write_bytes(encode(pixels))
-    outcome = enhance_image(tmp_path / f"in{suffix}", tmp_path / "out.png", Job(options=EQUALIZE))
+    outcome = enhance_image(tmp_path / f"in{suffix}", tmp_path / "out.png", LaneJob(options=EQUALIZE))
     made = pixels_of(outcome.target)
     value = pixels[..., :3].max(axis=2)
     mapped = through_a_lane(Frame(value, PixelFormat.GRAY16))
@@ -323,7 +323,7 @@ def test_recolouring_rounds_ties_to_even_and_keeps_gray_gray() -> None:
 
 def test_16_bit_colour_by_its_luma_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
     (tmp_path / "in.png").write_bytes(encode_png(deep(rng, 3)))
-    job = Job(options=Options(equalization=Equalization(color=ColorMode.LUMA)))
+    job = LaneJob(options=Options(equalization=Equalization(color=ColorMode.LUMA)))
     with pytest.raises(UsageError, match="--color luma"):
         enhance_image(tmp_path / "in.png", tmp_path / "out.png", job)
 
@@ -332,7 +332,7 @@ def test_16_bit_colour_by_its_luma_is_refused(tmp_path: Path, rng: np.random.Gen
 def test_alpha_is_kept(tmp_path: Path, rng: np.random.Generator, suffix: str) -> None:
     pixels = rng.integers(0, 90, (24, 40, 4), np.uint8)
     source = save(tmp_path / "in.webp", pixels, lossless=True, exact=True)
-    outcome = enhance_image(source, tmp_path / f"out{suffix}", Job(options=EQUALIZE))
+    outcome = enhance_image(source, tmp_path / f"out{suffix}", LaneJob(options=EQUALIZE))
     made = np.asarray(Image.open(outcome.target))
     wanted = through_a_lane(Frame(pixels[..., [2, 1, 0, 3]].copy(), PixelFormat.BGRA32))
     assert np.array_equal(made[..., [2, 1, 0, 3]], wanted)
@@ -341,7 +341,7 @@ def test_alpha_is_kept(tmp_path: Path, rng: np.random.Generator, suffix: str) ->
 
 def test_alpha_that_a_jpeg_cannot_hold_is_mentioned(tmp_path: Path, rng: np.random.Generator) -> None:
     source = save(tmp_path / "in.png", rng.integers(0, 90, (24, 40, 4), np.uint8))
-    outcome = enhance_image(source, tmp_path / "out.jpg", Job())
+    outcome = enhance_image(source, tmp_path / "out.jpg", LaneJob())
     assert pixels_of(outcome.target).shape == (24, 40, 3)
     assert outcome.notes == ["its alpha is left out of a JPEG; .png and .tif keep it"]
 
@@ -381,7 +381,7 @@ def test_an_orientation_is_taken_in_place_of_the_tag(tmp_path: Path, suffix: str
 @pytest.mark.parametrize("suffix", [".gif", ".png", ".webp"])
 def test_of_an_animation_the_first_picture_is_enhanced_and_that_is_said(tmp_path: Path, suffix: str) -> None:
     source = animation(tmp_path / f"in{suffix}")
-    outcome = enhance_image(source, tmp_path / "out.png", Job())
+    outcome = enhance_image(source, tmp_path / "out.png", LaneJob())
     assert outcome.notes[0].startswith("the first of its 3 pictures is enhanced")
     assert (".mp4" in outcome.notes[0]) is moves(source) is (suffix != ".webp")
 
@@ -389,7 +389,7 @@ def test_of_an_animation_the_first_picture_is_enhanced_and_that_is_said(tmp_path
 @pytest.mark.parametrize("suffix", [".gif", ".png"])
 def test_an_animation_becomes_a_video_under_the_name_of_one(tmp_path: Path, suffix: str) -> None:
     source = animation(tmp_path / f"in{suffix}")
-    assert enhance(source, tmp_path / "out.mp4", Job(), None) == 0
+    assert enhance(source, tmp_path / "out.mp4", LaneJob(), None) == 0
     assert len(content(tmp_path / "out.mp4").pictures) == 3
 
 
@@ -402,7 +402,7 @@ def animation(path: Path) -> Path:
 def test_what_is_no_image_is_not_called_a_bad_video(tmp_path: Path) -> None:
     (tmp_path / "page.svg").write_text("<svg/>")
     with pytest.raises(UsageError, match="no image that is read: JPEG, PNG, AVIF"):
-        enhance(tmp_path / "page.svg", tmp_path / "out.png", Job(), None)
+        enhance(tmp_path / "page.svg", tmp_path / "out.png", LaneJob(), None)
 
 
 def test_a_colour_multiplied_by_its_alpha_is_divided_by_it(tmp_path: Path) -> None:
@@ -465,7 +465,7 @@ def test_every_image_is_enhanced_or_refused_with_a_sentence(tmp_path: Path, shar
         if source.parent.name == "corrupt" or source.suffix == ".txt":
             continue
         try:
-            assert enhance(source, tmp_path / "out.png", Job(force=True), None) == 0
+            assert enhance(source, tmp_path / "out.png", LaneJob(force=True), None) == 0
         except LumaflowError as error:
             refused[source.name] = str(error)
             continue
@@ -481,7 +481,7 @@ def test_every_corrupt_image_is_enhanced_or_refused(tmp_path: Path, shared_data:
     done = set()
     for source in sorted((shared_data / "images" / "corrupt").iterdir()):
         try:
-            enhance_image(source, tmp_path / "out.png", Job(force=True))
+            enhance_image(source, tmp_path / "out.png", LaneJob(force=True))
         except LumaflowError:
             continue
         done.add(source.name)

@@ -21,18 +21,18 @@ from lumaflow.options import Equalization, Mode, Options, Orientation
 from lumaflow_service.files import video_writer
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.features import open_features, with_features
-from lumaflow_service.files.file_result import Outcome
+from lumaflow_service.files.file_result import FileResult
 from lumaflow_service.files.picture import planes_of
-from lumaflow_service.files.run_lane import Job, enhanced
+from lumaflow_service.files.run_lane import LaneJob, enhanced
 from lumaflow_service.files.video import describe_video, enhance_video
-from lumaflow_service.files.video_reader import Film, open_film
-from lumaflow_service.files.video_writer import Shape
+from lumaflow_service.files.video_reader import VideoReader, open_film
+from lumaflow_service.files.video_writer import VideoFormat
 
 QUARTER_TURN = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
 
 
-def enhance(source: Path, target: Path, **job: Any) -> Outcome:
-    return enhance_video(source, target, Job(**job), lambda expected: None)
+def enhance(source: Path, target: Path, **job: Any) -> FileResult:
+    return enhance_video(source, target, LaneJob(**job), lambda expected: None)
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mov", ".m4v"])
@@ -108,7 +108,7 @@ def planes(path: Path) -> list[tuple[NDArray[Any], ...]]:
 @pytest.fixture
 def lossless(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is written is what is read."""
-    monkeypatch.setitem(video_writer.SHAPES, ".mkv", Shape("matroska", "libx264", {"qp": "0"}))
+    monkeypatch.setitem(video_writer.SHAPES, ".mkv", VideoFormat("matroska", "libx264", {"qp": "0"}))
 
 
 @pytest.mark.parametrize("range_", [1, 2])
@@ -119,7 +119,7 @@ def test_luma_is_what_a_lane_makes_of_it_and_chroma_stays_to_the_bit(
 ) -> None:
     tags = (6, range_, 6, 6)
     film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format=pixel_format, tags=tags, frames=4)
-    job = Job(options=Options(equalization=Equalization(Mode.EQUALIZE)))
+    job = LaneJob(options=Options(equalization=Equalization(Mode.EQUALIZE)))
     outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
     assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == pixel_format
     assert outcome.notes == []
@@ -140,7 +140,7 @@ def test_luma_is_what_a_lane_makes_of_it_and_chroma_stays_to_the_bit(
 @pytest.mark.usefixtures("lossless")
 def test_gray_video_gets_neutral_chroma(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format="gray10le", frames=3)
-    job = Job(options=Options(equalization=Equalization(Mode.IDENTITY)))
+    job = LaneJob(options=Options(equalization=Equalization(Mode.IDENTITY)))
     outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
     for (luma,), (after, *chroma) in zip(planes(film), planes(outcome.target), strict=True):
         assert np.array_equal(luma, after)
@@ -232,8 +232,8 @@ def test_depth_and_chroma_are_kept_where_the_encoder_can(
 def test_deep_videos_keep_depth_chroma_and_tags(
     tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    whole = Film.frames
-    monkeypatch.setattr(Film, "frames", lambda film, take: islice(whole(film, take), 3))
+    whole = VideoReader.frames
+    monkeypatch.setattr(VideoReader, "frames", lambda film, take: islice(whole(film, take), 3))
     source = shared_data / "videos" / name
     outcome = enhance(source, tmp_path / "out.mp4")
     assert not any("bits" in note or "chroma" in note for note in outcome.notes)
@@ -271,7 +271,7 @@ def test_side_by_side_is_raw_left_as_shown(
 
 def test_features_of_every_frame_are_written_beside(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4")
-    job = Job(options=with_features(Options()))
+    job = LaneJob(options=with_features(Options()))
     with open_features(tmp_path / "out.npz") as features:
         enhance_video(film, tmp_path / "out.mp4", job, lambda expected: None, features)
     with open_features(tmp_path / "only.npz") as features:
@@ -289,7 +289,7 @@ def test_features_of_every_frame_are_written_beside(tmp_path: Path) -> None:
 def test_a_step_is_counted_for_every_frame(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4")
     steps: list[int | None] = []
-    enhance_video(film, tmp_path / "out.mp4", Job(), steps.append)
+    enhance_video(film, tmp_path / "out.mp4", LaneJob(), steps.append)
     assert steps == [12] * 12
 
 
@@ -379,7 +379,7 @@ def test_an_error_midway_leaves_nothing(tmp_path: Path) -> None:
 
     film = make_film(tmp_path / "in.mp4")
     with pytest.raises(KeyboardInterrupt):
-        enhance_video(film, tmp_path / "out.mp4", Job(), stop)
+        enhance_video(film, tmp_path / "out.mp4", LaneJob(), stop)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
 
 
@@ -400,12 +400,12 @@ def test_the_car_keeps_its_frames_times_and_audio(tmp_path: Path, shared_data: P
 def test_every_video_is_enhanced_or_refused_with_a_sentence(
     tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = Film.frames
+    whole = VideoReader.frames
 
-    def first_frames(film: Film, take: Any) -> Iterator[Frame]:
+    def first_frames(film: VideoReader, take: Any) -> Iterator[Frame]:
         return islice(whole(film, take), 4)
 
-    monkeypatch.setattr(Film, "frames", first_frames)
+    monkeypatch.setattr(VideoReader, "frames", first_frames)
     refused = set()
     for source in sorted((shared_data / "videos").iterdir()):
         try:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from lumaflow_service.camera.backoff import Backoff
-from lumaflow_service.camera.frame_queue import Mailbox
+from lumaflow_service.camera.frame_queue import LatestFrameQueue
 from lumaflow_service.camera.freeze import luma_sample
 from lumaflow_service.camera.watchdog import Watchdog
 from test_laying import decoded
@@ -36,7 +36,7 @@ def test_thirty_good_frames_in_a_row_begin_anew() -> None:
 
 
 def test_in_a_live_mailbox_the_newest_wins_and_the_others_are_counted() -> None:
-    mailbox: Mailbox[int] = Mailbox(lossless=False)
+    mailbox: LatestFrameQueue[int] = LatestFrameQueue(lossless=False)
     for number in range(5):
         mailbox.put(number)
     assert mailbox.wait()
@@ -44,7 +44,7 @@ def test_in_a_live_mailbox_the_newest_wins_and_the_others_are_counted() -> None:
 
 
 def test_in_a_lossless_mailbox_nothing_is_lost() -> None:
-    mailbox: Mailbox[int] = Mailbox(lossless=True)
+    mailbox: LatestFrameQueue[int] = LatestFrameQueue(lossless=True)
     thread = threading.Thread(target=lambda: [mailbox.put(number) for number in range(50)])
     thread.start()
     taken = [mailbox.take() for _ in range(50) if mailbox.wait()]
@@ -54,7 +54,7 @@ def test_in_a_lossless_mailbox_nothing_is_lost() -> None:
 
 
 def test_a_closed_mailbox_lets_go_of_both_sides() -> None:
-    mailbox: Mailbox[int] = Mailbox(lossless=True)
+    mailbox: LatestFrameQueue[int] = LatestFrameQueue(lossless=True)
     mailbox.put(1)
     blocked = threading.Thread(target=mailbox.put, args=(2,))
     blocked.start()

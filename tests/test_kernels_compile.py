@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from cupy.cuda import nvrtc
 
-from lumaflow.cuda.compiler import MODES, Source, kernel_sources, turn_source
+from lumaflow.cuda.compiler import MODES, KernelSource, kernel_sources, orientation_source
 from lumaflow.errors import OptionError
 from lumaflow.formats import Alignment, Family, PixelFormat, Range
 from lumaflow.geometry import Geometry
@@ -58,11 +58,11 @@ REPORT = re.compile(
 )
 
 
-def default_sources() -> tuple[Source, ...]:
+def default_sources() -> tuple[KernelSource, ...]:
     return kernel_sources(Geometry(8, 8, PixelFormat.GRAY8), Options(hog=Hog(), lbp=Lbp()))
 
 
-def all_sources() -> list[Source]:
+def all_sources() -> list[KernelSource]:
     """Every variant of every kernel that any geometry and options lead to, and the naive transposition."""
     equalizations = [Equalization(mode, color=color) for mode, color in product(MODES, ColorMode)]
     options = [
@@ -74,7 +74,7 @@ def all_sources() -> list[Source]:
     options += [Options(Equalization(chroma_gain=2.0))]
     options += [Options(Equalization(mode), output=Output.DISPLAY) for mode in MODES]
     options += [Options(orientation=orientation) for orientation in Orientation]
-    found = [turn_source(True, 1, naive=True)]
+    found = [orientation_source(True, 1, naive=True)]
     for geometry, chosen in product(geometries(), options):
         with suppress(OptionError):
             found += kernel_sources(geometry, chosen)
@@ -92,7 +92,7 @@ def geometries() -> list[Geometry]:
     return list(dict.fromkeys(found))
 
 
-def compile_for(source: Source, architecture: int) -> str:
+def compile_for(source: KernelSource, architecture: int) -> str:
     """NVRTC's log, the assembler's report included, as CuPy would compile."""
     program = nvrtc.createProgram(source.text, f"{source.kernel}.cu", (), ())
     flags = (*source.flags, f"-arch=sm_{architecture}", "-ftz=true", "--ptxas-options=-v")
@@ -106,7 +106,7 @@ def compile_for(source: Source, architecture: int) -> str:
     return log
 
 
-def check(source: Source, architecture: int) -> None:
+def check(source: KernelSource, architecture: int) -> None:
     log = compile_for(source, architecture)
     assert "warning" not in log.lower(), log
     report = REPORT.search(log)

@@ -36,9 +36,9 @@ from lumaflow import (
 )
 from lumaflow.cuda import compiler, launch, launch_u16
 from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
-from lumaflow.cuda.frame_plan import scope_of
-from lumaflow.cuda.tone_mapper import open_tone
-from lumaflow.tables import level_span, plain_lut
+from lumaflow.cuda.frame_plan import plan_frame
+from lumaflow.cuda.tone_mapper import open_tone_mapper
+from lumaflow.tables import level_range, rescale_lut
 from one import enhance, enhance_all, frame
 from pictures import SIZES, picture
 from shim import Shim, ShimError, open_shim, run_step
@@ -165,7 +165,7 @@ def test_the_private_counters_never_overflow(folder, pixel_format):
     """One block counts far more equal pixels than the bytes of its threads can hold."""
     options = Options(Equalization(Mode.EQUALIZE))
     geometry = Geometry(1024, 300, pixel_format)
-    plan = launch.plan_histogram(scope_of(geometry, options))
+    plan = launch.plan_histogram(plan_frame(geometry, options))
     tile_width, tile_height, _, *rest = plan.numbers
     plan = dataclasses.replace(plan, grid=(1, 1, 1), numbers=(tile_width, tile_height, tile_height, *rest))
     scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
@@ -284,9 +284,9 @@ def test_a_refused_frame_keeps_the_mapping_before_it(folder, rng):
     geometry, options = Geometry(45, 33, PixelFormat.GRAY10), Options(Equalization(Mode.EQUALIZE))
     bad = frame_of(rng, geometry, 3)
     bad.pixels[6, 6] = 1024
-    kernels, scope = open_shim(folder, geometry, options), scope_of(geometry, options)
+    kernels, scope = open_shim(folder, geometry, options), plan_frame(geometry, options)
     scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
-    tone = open_tone(scope, kernels, constant_tables(geometry, options), scratch)
+    tone = open_tone_mapper(scope, kernels, constant_tables(geometry, options), scratch)
     before = {"luts": rng.integers(0, 1024, (1, 1, 1024)).astype(np.uint16)}
     for pixels, kept in ((bad.pixels, True), (np.minimum(bad.pixels, 1023), False)):
         found = {name: np.zeros(*spec) for name, spec in result_arrays(geometry, options).items()}
@@ -300,10 +300,10 @@ def test_a_lut_of_given_bins_is_the_cpus(folder, rng, mode):
     for number, levels in product((1, 2, 5000), (Range.FULL, Range.LIMITED)):
         bins = np.bincount(rng.integers(3, 256, number), minlength=256).astype(np.uint32)
         gray = Geometry(1, 1, PixelFormat.GRAY8, levels)
-        span, lut = level_span(gray, gray), np.zeros(256, np.uint8)
+        span, lut = level_range(gray, gray), np.zeros(256, np.uint8)
         plan = launch_u16.plan_mapping(span, equalization, number, 1, "words_lut")
-        kernels = Shim(folder, (compiler.mapping_source(8, 8, mode),))
-        launch_u16.launch_mapping(None, kernels, plan, bins, plain_lut(span), launch.NULL, launch.NULL, lut)
+        kernels = Shim(folder, (compiler.tone_mapping_source(8, 8, mode),))
+        launch_u16.launch_mapping(None, kernels, plan, bins, rescale_lut(span), launch.NULL, launch.NULL, lut)
         np.testing.assert_array_equal(lut, functions.build_lut(bins, equalization, range=levels))
 
 
@@ -326,7 +326,7 @@ def test_pixels_of_every_size_are_turned(folder, rng, pixel_bytes, kind, channel
         wanted = oracle_frames.turned(source, orientation)
         swapped = orientation.swaps_sides
         for naive in {False, swapped}:
-            shim = Shim(folder, (compiler.turn_source(swapped, pixel_bytes, naive=naive),))
+            shim = Shim(folder, (compiler.orientation_source(swapped, pixel_bytes, naive=naive),))
             out = np.zeros_like(wanted)
             plan = orientation.plan_turn(orientation, width, height, pixel_bytes)
             orientation.launch_turn(None, shim, plan, source, out)

@@ -7,10 +7,10 @@ from av.video.frame import VideoFrame
 from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
-from lumaflow_service.ipc.messages import Captured, Levels, pack, unpack
+from lumaflow_service.ipc.messages import FrameReady, Levels, pack, unpack
 from lumaflow_service.media.codec import displayed
 from lumaflow_service.media.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID
-from lumaflow_service.media.slot_format import laid_geometry, lay, matrix_of
+from lumaflow_service.media.slot_format import matrix_of, slot_geometry, write_to_slot
 from lumaflow_service.media.yuv import rows
 
 SIZE = (48, 32)
@@ -56,9 +56,9 @@ def decoded(name: str, size: tuple[int, int] = SIZE) -> VideoFrame:
 
 def laid(frame: VideoFrame, turned: bool = False) -> Frame:
     """What a worker finds in the slot that a picture was laid into."""
-    geometry = laid_geometry(frame, turned)
+    geometry = slot_geometry(frame, turned)
     buffer = bytearray(geometry.frame_bytes)
-    lay(frame, geometry, memoryview(buffer))
+    write_to_slot(frame, geometry, memoryview(buffer))
     return Frame.over(buffer, geometry)
 
 
@@ -86,7 +86,7 @@ def test_all_else_is_converted_once_and_looks_the_same(name: str) -> None:
 
 
 def test_a_palette_becomes_colour() -> None:
-    assert laid_geometry(VideoFrame(*SIZE, "pal8")).pixel_format is PixelFormat.BGR24
+    assert slot_geometry(VideoFrame(*SIZE, "pal8")).pixel_format is PixelFormat.BGR24
 
 
 def test_ten_bits_stay_ten_bits_to_the_level() -> None:
@@ -108,7 +108,7 @@ def test_pixels_in_pairs_are_laid_otherwise_where_they_cannot_be_turned(name: st
 def test_the_range_goes_with_the_levels(name: str, tag: int, wanted: Range | None) -> None:
     frame = decoded(name)
     frame.color_range = tag
-    geometry = laid_geometry(frame)
+    geometry = slot_geometry(frame)
     if name in ("yuv444p", "bgr24"):
         wanted = Range.FULL
     untagged = Range.FULL if name == "gray" else Range.LIMITED
@@ -128,7 +128,7 @@ def test_the_matrix_goes_with_the_frame(tag: int, matrix: Matrix) -> None:
 
 def test_range_and_matrix_travel_with_the_message() -> None:
     geometry = Geometry(4, 4, PixelFormat.GRAY12, Range.LIMITED, Alignment.LSB)
-    message = Captured(1, 2, (4, 4, "gray12"), Levels.of(geometry, Matrix.BT709))
+    message = FrameReady(1, 2, (4, 4, "gray12"), Levels.of(geometry, Matrix.BT709))
     again = unpack(pack(message))
-    assert isinstance(again, Captured)
+    assert isinstance(again, FrameReady)
     assert again.levels == message.levels

@@ -7,10 +7,10 @@ from prometheus_client import CollectorRegistry
 
 from lumaflow.frame import LutKind
 from lumaflow.stage import Stage
-from lumaflow_service.config.camera_errors import Cause
+from lumaflow_service.config.camera_errors import CameraErrorCode
 from lumaflow_service.control.metrics import LOSSES, MAX_SOURCE_LABELS, RESTARTS, Metrics
 from lumaflow_service.errors import BadFrameError, BusyError, WorkerStuckError
-from lumaflow_service.ipc.messages import Reply, Report
+from lumaflow_service.ipc.messages import CameraReport, Reply
 
 REPLY = Reply(1, device="cpu", lut="own", stage_seconds={"lut": 3e-5, "apply": 0.004}, frame_seconds=0.006)
 
@@ -96,7 +96,7 @@ def test_the_states_of_a_deleted_source_go_and_its_counts_stay(metrics: Metrics)
 
 def reported(metrics: Metrics, **report: object) -> str:
     """The exposition after a camera's process said this for the first time."""
-    metrics.camera("gate", Report("connecting"), Report("live", **report))  # type: ignore[arg-type]
+    metrics.camera("gate", CameraReport("connecting"), CameraReport("live", **report))  # type: ignore[arg-type]
     return metrics.exposition().decode()
 
 
@@ -172,10 +172,10 @@ def test_before_a_worker_there_is_no_device_to_tell_of(metrics: Metrics) -> None
 
 
 STAGES = dict.fromkeys((str(stage) for stage in Stage), 1e-3)
-EVERYTHING = Report(
+EVERYTHING = CameraReport(
     "failed",
     dropped=dict.fromkeys(("late", "no_key_frame"), 1),
-    reconnects=dict.fromkeys(Cause, 1),
+    reconnects=dict.fromkeys(CameraErrorCode, 1),
     outputs=[
         {"name": name, "state": "working", "dropped": 1, "free_bytes": 9e12}
         for name in ("record", "publish", "snapshot", "descriptors")
@@ -190,7 +190,7 @@ def test_a_scrape_of_64_sources_that_met_everything_is_under_200_kb(metrics: Met
         for lut in LutKind:
             metrics.enhanced(source, Reply(1, device="cuda:0", lut=lut, stage_seconds=STAGES), 0.05)
         if kind == "cameras":
-            metrics.camera(source, Report("opening"), EVERYTHING)
+            metrics.camera(source, CameraReport("opening"), EVERYTHING)
         for error in [BusyError, WorkerStuckError] if kind == "cameras" else LOSSES:
             metrics.lost(source, error())
         metrics.source_up.labels(source).set(1)

@@ -1,18 +1,18 @@
 """Order: jobs of one source pass in the order they came."""
 
 from lumaflow_service.ipc.messages import Job, Op
-from lumaflow_service.worker.source_queue import Order, Task
+from lumaflow_service.worker.source_queue import QueuedJob, SourceQueue
 
 
-def arrived(order: Order, *sources: str) -> list[Task]:
+def arrived(order: SourceQueue, *sources: str) -> list[QueuedJob]:
     """Tasks of these sources, lined up."""
-    tasks = [Task(Job(number, Op.FRAME, source)) for number, source in enumerate(sources)]
+    tasks = [QueuedJob(Job(number, Op.FRAME, source)) for number, source in enumerate(sources)]
     for task in tasks:
         order.arrive(task)
     return tasks
 
 
-def passed(order: Order) -> list[int]:
+def passed(order: SourceQueue) -> list[int]:
     """Ids of the jobs that may pass now."""
     found = []
     while task := order.next(0.01):
@@ -21,7 +21,7 @@ def passed(order: Order) -> list[int]:
 
 
 def test_a_task_waits_for_those_before_it() -> None:
-    order = Order()
+    order = SourceQueue()
     first, second, third = arrived(order, "a", "a", "a")
     order.prepare(third)
     order.prepare(second)
@@ -31,7 +31,7 @@ def test_a_task_waits_for_those_before_it() -> None:
 
 
 def test_sources_do_not_wait_for_each_other() -> None:
-    order = Order()
+    order = SourceQueue()
     slow, quick, last = arrived(order, "slow", "quick", "quick")
     order.prepare(last)
     order.prepare(quick)
@@ -41,7 +41,7 @@ def test_sources_do_not_wait_for_each_other() -> None:
 
 
 def test_nothing_is_kept_of_a_source_that_has_passed() -> None:
-    order = Order()
+    order = SourceQueue()
     for number in range(100):
         (task,) = arrived(order, f"source{number}")
         order.prepare(task)

@@ -7,10 +7,10 @@ import pytest
 
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.sources import Source
-from lumaflow_service.control.view_cache import Picture, Pictures
+from lumaflow_service.control.view_cache import EncodedView, ViewCache
 from lumaflow_service.errors import UnknownSourceError, not_kept
 from lumaflow_service.ipc.messages import Job, Reply, View
-from lumaflow_service.ipc.slots import Slot, SlotMemory, SlotRing
+from lumaflow_service.ipc.slots import SharedSlot, SlotMemory, SlotRing
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Worker:
     encoded: int = 0
     closed: bool = False
 
-    async def call(self, job: Job, slot: Slot) -> Reply:
+    async def call(self, job: Job, slot: SharedSlot) -> Reply:
         if self.closed:
             raise not_kept(job.source, 300)
         self.encoded += 1
@@ -34,18 +34,18 @@ class Worker:
 def test_twenty_viewers_share_one_encoding_a_frame() -> None:
     frames = 30
 
-    async def watch(pictures: Pictures, source: Source, pause: float) -> list[Picture]:
+    async def watch(pictures: ViewCache, source: Source, pause: float) -> list[EncodedView]:
         seen = []
         async for picture in pictures.watch(source, View.BOTH):
             seen.append(picture)
             await asyncio.sleep(pause)
         return seen
 
-    async def run() -> tuple[int, list[list[Picture]]]:
+    async def run() -> tuple[int, list[list[EncodedView]]]:
         source = Source("one", SourceOptions())
         worker = Worker(source)
         memory = SlotMemory.create(4, 1 << 12)
-        pictures = Pictures(worker, SlotRing(memory), 64, 300)  # type: ignore[arg-type]
+        pictures = ViewCache(worker, SlotRing(memory), 64, 300)  # type: ignore[arg-type]
         viewers = [
             asyncio.create_task(watch(pictures, source, 0.05 if number < 5 else 0)) for number in range(20)
         ]
@@ -79,7 +79,7 @@ def test_all_views_are_gone_with_the_lane_even_those_that_were_looked_at() -> No
         source = Source("one", SourceOptions())
         worker = Worker(source)
         memory = SlotMemory.create(4, 1 << 12)
-        pictures = Pictures(worker, SlotRing(memory), 64, idle_seconds)  # type: ignore[arg-type]
+        pictures = ViewCache(worker, SlotRing(memory), 64, idle_seconds)  # type: ignore[arg-type]
         source.announce(Reply(1, sequence=0))
         await pictures.newest(source, View.ENHANCED)
         worker.closed = closed

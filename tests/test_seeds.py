@@ -15,14 +15,14 @@ import oracle
 from lumaflow import functions
 from lumaflow.backend import available_devices
 from lumaflow.cuda.bench import experiments
-from lumaflow.cuda.bench.experiments import launch, source
+from lumaflow.cuda.bench.experiments import experiment_source, launch
 from lumaflow.errors import DeviceError
 from lumaflow.options import LbpMapping
 from lumaflow.tables import hog_gamma, hog_weights, lbp_labels
 from lumaflow_service.bench.experiments import measure_seeds
 from lumaflow_service.bench.experiments.equalization import flight_figures, stage_figures
 from lumaflow_service.bench.experiments.features import error_figures, ladder_figures, variant_figures
-from lumaflow_service.bench.figure import Figure, Missing
+from lumaflow_service.bench.figure import Figure, Skipped
 from lumaflow_service.bench.people_detector import people_weights, window_scores
 from pictures import picture
 from shim import ShimKernel, build, require_compiler
@@ -33,17 +33,17 @@ detector = pytest.mark.skipif(
 
 VARIANTS = [
     *(
-        source("seed_histogram", WHERE=where, WIDE=wide, PARTS=parts)
+        experiment_source("seed_histogram", WHERE=where, WIDE=wide, PARTS=parts)
         for where, wide, parts in product(range(3), range(2), range(2))
         if where or not parts
     ),
-    source("seed_merge"),
-    source("seed_equalize"),
-    *(source("seed_lut", WIDE=wide) for wide in range(2)),
-    *(source("seed_transpose", WAY=way) for way in range(3)),
-    *(source("seed_lbp", WHERE=where) for where in range(2)),
-    *(source("seed_gradient", READ=read, HALF=half) for read, half in product(range(3), range(2))),
-    *(source("seed_hog", SUM=sums, HALF=half) for sums, half in product(range(2), range(2))),
+    experiment_source("seed_merge"),
+    experiment_source("seed_equalize"),
+    *(experiment_source("seed_lut", WIDE=wide) for wide in range(2)),
+    *(experiment_source("seed_transpose", WAY=way) for way in range(3)),
+    *(experiment_source("seed_lbp", WHERE=where) for where in range(2)),
+    *(experiment_source("seed_gradient", READ=read, HALF=half) for read, half in product(range(3), range(2))),
+    *(experiment_source("seed_hog", SUM=sums, HALF=half) for sums, half in product(range(2), range(2))),
 ]
 
 
@@ -58,7 +58,7 @@ def kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """One variant, to be called like CuPy's kernels with NumPy arrays."""
     require_compiler()
     monkeypatch.setattr("shim.FOLDER", experiments.FOLDER)
-    return lambda name, **defines: ShimKernel(build(folder, source(name, **defines)), 1)
+    return lambda name, **defines: ShimKernel(build(folder, experiment_source(name, **defines)), 1)
 
 
 def aligned(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -259,5 +259,5 @@ def test_without_a_people_detector_its_figures_are_left_out(monkeypatch: pytest.
     monkeypatch.delattr("cv2.HOGDescriptor_getDefaultPeopleDetector")
     hog = np.zeros((20, 20, 36), np.float32)
     _, missing = error_figures("seed", "fp16", hog, hog)
-    assert isinstance(missing, Missing)
+    assert isinstance(missing, Skipped)
     assert "has no people detector" in missing.reason

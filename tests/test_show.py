@@ -9,40 +9,41 @@ import numpy as np
 import pytest
 from av.video.frame import VideoFrame
 
-from lumaflow_service.camera.captured_frame import Shot
-from lumaflow_service.camera.outputs.output_frame import Show
+from lumaflow_service.camera.captured_frame import CapturedFrame
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.recorder import Recorder
 from lumaflow_service.camera.outputs.signal_lost import lost_since
-from lumaflow_service.config.model import CameraConfig, Record
+from lumaflow_service.config.model import CameraConfig, RecordConfig
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.cameras import clamped
-from lumaflow_service.ipc.messages import Levels, Shown, size_of
+from lumaflow_service.ipc.messages import EnhancedReady, Levels, size_of
 from lumaflow_service.ipc.slots import SlotMemory
 from lumaflow_service.media.codec import displayed
-from lumaflow_service.media.color import BT601, BT709, FULL, LIMITED, Color, to_bgr
-from lumaflow_service.media.slot_format import laid_geometry, lay, matrix_of
+from lumaflow_service.media.color import BT601, BT709, FULL, LIMITED, YuvConversion, to_bgr
+from lumaflow_service.media.slot_format import matrix_of, slot_geometry, write_to_slot
 from lumaflow_service.media.yuv import rows
 from test_laying import SIZE, decoded
 
 BASE = Fraction(1, 90_000)
 
 
-def shown(frame: VideoFrame) -> Show:
+def shown(frame: VideoFrame) -> OutputFrame:
     """What outputs get of a picture that passes a lane unchanged."""
-    geometry, memory = laid_geometry(frame), SlotMemory.create(1, 1 << 20)
-    lay(frame, geometry, memory.buffer(0, "enhanced", geometry.frame_bytes))
-    shot = Shot(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False)
-    message = Shown(0, 0, size_of(geometry), Levels.of(geometry, matrix_of(frame)), 1, 1, "previous")
-    show = Show.of(shot, message, memory)
+    geometry, memory = slot_geometry(frame), SlotMemory.create(1, 1 << 20)
+    write_to_slot(frame, geometry, memory.buffer(0, "enhanced", geometry.frame_bytes))
+    shot = CapturedFrame(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False)
+    message = EnhancedReady(0, 0, size_of(geometry), Levels.of(geometry, matrix_of(frame)), 1, 1, "previous")
+    show = OutputFrame.of(shot, message, memory)
     memory.buffer(0, "enhanced", geometry.frame_bytes)[:] = bytes(geometry.frame_bytes)
     memory.close()
     return show
 
 
-def recorded(folder: Path, show: Show, encoder: str) -> VideoFrame:
+def recorded(folder: Path, show: OutputFrame, encoder: str) -> VideoFrame:
     """The picture as a player finds it in a recording."""
     recorder = Recorder(
-        Record.model_validate({"path": "r", "keep_free_gb": 0, "encoder": encoder, "quality": 1}), folder
+        RecordConfig.model_validate({"path": "r", "keep_free_gb": 0, "encoder": encoder, "quality": 1}),
+        folder,
     )
     recorder.write(show)
     recorder.close()
@@ -80,7 +81,7 @@ def test_a_recording_shows_what_the_camera_showed_with_its_tags(
     assert int(found.color_range) == (FULL if "j" in stored else LIMITED)
     if not name.startswith(("bgr", "gray")):
         assert int(found.colorspace) == matrix
-    wanted, color = displayed(show.frame).astype(int), Color.of(found)
+    wanted, color = displayed(show.frame).astype(int), YuvConversion.of(found)
     if wanted.ndim == 2:
         wanted = np.repeat(wanted[..., None], 3, axis=2)
     assert np.abs(to_bgr(found, color).astype(int) - wanted).mean() < 2.5
@@ -103,7 +104,7 @@ def test_odd_sides_are_stored_with_whole_chroma() -> None:
 def test_the_stand_in_for_a_lost_camera_goes_into_the_same_recording(tmp_path: Path) -> None:
     show = shown(decoded("yuv420p10le"))
     recorder = Recorder(
-        Record.model_validate({"path": "r", "keep_free_gb": 0, "encoder": "libx265"}), tmp_path
+        RecordConfig.model_validate({"path": "r", "keep_free_gb": 0, "encoder": "libx265"}), tmp_path
     )
     recorder.write(show)
     recorder.write(replace(show.replaced(lost_since(show.frame, 0.0)), pts=3600))
@@ -113,9 +114,9 @@ def test_the_stand_in_for_a_lost_camera_goes_into_the_same_recording(tmp_path: P
 
 def test_a_turned_picture_is_read_as_it_was_turned() -> None:
     frame, memory = decoded("yuv420p"), SlotMemory.create(1, 1 << 20)
-    levels = Levels.of(laid_geometry(frame), matrix_of(frame))
-    message = Shown(0, 0, (32, 48, "i420"), levels, 1, 1, "own")
-    show = Show.of(Shot(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False), message, memory)
+    levels = Levels.of(slot_geometry(frame), matrix_of(frame))
+    message = EnhancedReady(0, 0, (32, 48, "i420"), levels, 1, 1, "own")
+    show = OutputFrame.of(CapturedFrame(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False), message, memory)
     assert show.size == (32, 48)
     assert [plane.shape for plane in show.frame.planes] == [(48, 32), (24, 16), (24, 16)]
 

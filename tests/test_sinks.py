@@ -22,37 +22,44 @@ import pytest
 from cameras import Server, rtsp_server
 from films import content, dim_frame, make_film, psnr
 from lumaflow.frame import Frame
-from lumaflow_service.camera.frame_reader import Feed
-from lumaflow_service.camera.open_container import Opening, open_container
+from lumaflow_service.camera.frame_reader import FrameReader
+from lumaflow_service.camera.open_container import OpenRequest, open_container
 from lumaflow_service.camera.outputs import encoder, output_set
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
 from lumaflow_service.camera.outputs.descriptors import DescriptorFiles
 from lumaflow_service.camera.outputs.encoder import best_encoder
-from lumaflow_service.camera.outputs.output_frame import Show
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.output_set import open_outputs
-from lumaflow_service.camera.outputs.output_thread import MOST_WAITING, Outlet
+from lumaflow_service.camera.outputs.output_thread import MOST_WAITING, OutputThread
 from lumaflow_service.camera.outputs.publisher import Publisher
 from lumaflow_service.camera.outputs.recorder import Recorder
 from lumaflow_service.camera.outputs.relay import AT_ONCE, relay
-from lumaflow_service.camera.outputs.retention_folder import Shelf
+from lumaflow_service.camera.outputs.retention_folder import RetentionFolder
 from lumaflow_service.camera.outputs.signal_lost import lost_since
 from lumaflow_service.camera.outputs.snapshot import Snapshots
 from lumaflow_service.camera.watchdog import Watchdog
-from lumaflow_service.config.camera_errors import SinkError
-from lumaflow_service.config.model import CameraConfig, Descriptors, Kept, Publish, Record, Snapshot
-from lumaflow_service.config.url_policy import Policy, check_url
-from lumaflow_service.media.color import Color
+from lumaflow_service.config.camera_errors import OutputError
+from lumaflow_service.config.model import (
+    CameraConfig,
+    DescriptorsConfig,
+    PublishConfig,
+    RecordConfig,
+    RetentionConfig,
+    SnapshotConfig,
+)
+from lumaflow_service.config.url_policy import UrlPolicy, check_url
+from lumaflow_service.media.color import YuvConversion
 from proxy import Answering, Proxy
 
 BASE = Fraction(1, 90_000)
 WALL = 1_800_000_000.0
-COLOR = Color(6, 1, 6, 6, 64)
+COLOR = YuvConversion(6, 1, 6, 6, 64)
 
 
-def show(n: int, pts: int | None = None, size: tuple[int, int] = (96, 64), **changes: object) -> Show:
+def show(n: int, pts: int | None = None, size: tuple[int, int] = (96, 64), **changes: object) -> OutputFrame:
     """The n-th enhanced picture of a camera at 25 a second."""
     odd = size[0] % 2 or size[1] % 2
-    made = Show(
+    made = OutputFrame(
         frame=Frame.from_numpy(dim_frame(n, size)),
         pts=3600 * n if pts is None else pts,
         time_base=BASE,
@@ -68,9 +75,9 @@ def show(n: int, pts: int | None = None, size: tuple[int, int] = (96, 64), **cha
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def record(folder: Path, shows: list[Show], **how: object) -> list[Path]:
+def record(folder: Path, shows: list[OutputFrame], **how: object) -> list[Path]:
     """Record pictures; the files that came of it."""
-    recorder = Recorder(Record.model_validate({"path": "r", "keep_free_gb": 0, **how}), folder)
+    recorder = Recorder(RecordConfig.model_validate({"path": "r", "keep_free_gb": 0, **how}), folder)
     for one in shows:
         recorder.write(one)
     recorder.close()
@@ -141,7 +148,7 @@ def test_a_killed_process_leaves_a_file_that_plays_to_its_last_second(tmp_path: 
 def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
     film = make_film(tmp_path / "sound.mp4", 24, audio="aac")
     kind, sounds = sound_of(film)
-    recorder = Recorder(Record(path="r", keep_free_gb=0), tmp_path)
+    recorder = Recorder(RecordConfig(path="r", keep_free_gb=0), tmp_path)
     recorder.begin(kind)
     for sound in sounds[:5]:
         recorder.hear(sound)  # before the first picture, which takes longer
@@ -158,7 +165,7 @@ def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
 
 
 def test_sound_of_the_same_kind_goes_on_in_the_same_file_over_a_new_connection(tmp_path: Path) -> None:
-    recorder, again = Recorder(Record(path="r", keep_free_gb=0), tmp_path), Fraction(40, 25)
+    recorder, again = Recorder(RecordConfig(path="r", keep_free_gb=0), tmp_path), Fraction(40, 25)
     film = make_film(tmp_path / "loop.mp4", 20, audio="aac")
     for turn in range(3):  # as a file with `loop: true`
         kind, sounds = sound_of(film)
@@ -175,31 +182,33 @@ def test_sound_of_the_same_kind_goes_on_in_the_same_file_over_a_new_connection(t
     assert len(copied) > 2.8 * sum(sound.seconds >= 0 for sound in sounds)
 
 
-def sound_of(film: Path) -> tuple[SoundKind, list[Sound]]:
+def sound_of(film: Path) -> tuple[AudioFormat, list[AudioPacket]]:
     """What a camera's connection would give of a film's sound; the connection is closed by then."""
-    policy = Policy(roots=(film.parent,))
+    policy = UrlPolicy(roots=(film.parent,))
     watchdog = Watchdog()
     sounds = []
-    with open_container(Opening(check_url(f"file:{film}", policy), policy), film, 0, watchdog) as container:
-        feed = Feed(container, watchdog, deinterlace=False, waits=False)
+    with open_container(
+        OpenRequest(check_url(f"file:{film}", policy), policy), film, 0, watchdog
+    ) as container:
+        feed = FrameReader(container, watchdog, deinterlace=False, waits=False)
         assert feed.audio
-        kind = SoundKind(feed.audio)
-        for _ in feed.pictures(lambda packet: sounds.append(Sound.of(kind, packet, Fraction(0)))):
+        kind = AudioFormat(feed.audio)
+        for _ in feed.pictures(lambda packet: sounds.append(AudioPacket.of(kind, packet, Fraction(0)))):
             pass
     return kind, [sound for sound in sounds if sound]
 
 
 def test_sound_that_a_container_cannot_hold_is_named(tmp_path: Path) -> None:
     kind, _ = sound_of(make_film(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
-    recorder = Recorder(Record(path="r", keep_free_gb=0, container="mkv"), tmp_path)
+    recorder = Recorder(RecordConfig(path="r", keep_free_gb=0, container="mkv"), tmp_path)
     recorder.begin(kind)
     recorder.write(show(0))
     assert recorder.note == ""
     recorder.close()
     with av.open(io.BytesIO(), "w", format="nut") as keeper:
         law = keeper.add_stream("pcm_alaw", rate=8000)
-        kind = SoundKind(law)
-    recorder = Recorder(Record(path="q", keep_free_gb=0), tmp_path)
+        kind = AudioFormat(law)
+    recorder = Recorder(RecordConfig(path="q", keep_free_gb=0), tmp_path)
     recorder.begin(kind)
     recorder.write(show(0))
     recorder.close()
@@ -207,7 +216,7 @@ def test_sound_that_a_container_cannot_hold_is_named(tmp_path: Path) -> None:
 
 
 def test_old_files_go_and_others_are_never_touched(tmp_path: Path) -> None:
-    shelf = Shelf(Kept(path="r", keep_days=2, keep_free_gb=0), tmp_path)
+    shelf = RetentionFolder(RetentionConfig(path="r", keep_days=2, keep_free_gb=0), tmp_path)
     old = shelf.new(WALL - 3 * 86_400, ".mp4")
     old.touch()
     young = shelf.new(WALL - 86_400, ".mp4")
@@ -219,7 +228,7 @@ def test_old_files_go_and_others_are_never_touched(tmp_path: Path) -> None:
 
 
 def test_names_never_collide(tmp_path: Path) -> None:
-    shelf = Shelf(Kept(path="r", keep_free_gb=0), tmp_path)
+    shelf = RetentionFolder(RetentionConfig(path="r", keep_free_gb=0), tmp_path)
     names = []
     for _ in range(3):
         path = shelf.new(WALL, ".mp4")
@@ -229,24 +238,24 @@ def test_names_never_collide(tmp_path: Path) -> None:
 
 
 def test_the_oldest_go_while_too_little_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf = Shelf(Kept(path="r", keep_free_gb=5), tmp_path)
-    monkeypatch.setattr(Shelf, "_free", lambda _: 6e9)
+    shelf = RetentionFolder(RetentionConfig(path="r", keep_free_gb=5), tmp_path)
+    monkeypatch.setattr(RetentionFolder, "_free", lambda _: 6e9)
     for n in range(4):
         shelf.new(WALL + n, ".mp4").touch()
     left = (tmp_path / "r").iterdir
-    monkeypatch.setattr(Shelf, "_free", lambda _: 3e9 + 1e9 * (4 - len(list(left()))))
+    monkeypatch.setattr(RetentionFolder, "_free", lambda _: 3e9 + 1e9 * (4 - len(list(left()))))
     shelf.make_room(WALL)
     assert [path.name[:15] for path in sorted(left())] == ["20270115T080002", "20270115T080003"]
-    monkeypatch.setattr(Shelf, "_free", lambda _: 1e9)
-    with pytest.raises(SinkError, match="less than 5 GB of the disk are free"):
+    monkeypatch.setattr(RetentionFolder, "_free", lambda _: 1e9)
+    with pytest.raises(OutputError, match="less than 5 GB of the disk are free"):
         shelf.new(WALL, ".mp4")
 
 
 def test_a_folder_is_listed_now_and_then_however_often_a_file_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf, listed = Shelf(Kept(path="r", keep_days=1, keep_free_gb=0), tmp_path), []
-    monkeypatch.setattr(Shelf, "_files", lambda _: listed.append(1) or iter(()))
+    shelf, listed = RetentionFolder(RetentionConfig(path="r", keep_days=1, keep_free_gb=0), tmp_path), []
+    monkeypatch.setattr(RetentionFolder, "_files", lambda _: listed.append(1) or iter(()))
     for n in range(250):
         shelf.new(WALL + n / 25, ".npz")
     assert len(listed) == 1
@@ -255,7 +264,7 @@ def test_a_folder_is_listed_now_and_then_however_often_a_file_is_made(
 
 
 def test_a_snapshot_appears_at_each_interval_and_only_when_complete(tmp_path: Path) -> None:
-    sink = Snapshots(Snapshot(path="s", every_seconds=1, keep_free_gb=0), tmp_path)
+    sink = Snapshots(SnapshotConfig(path="s", every_seconds=1, keep_free_gb=0), tmp_path)
     assert sum(sink.write(show(n)) for n in range(51)) == 3
     names = sorted(path.name for path in (tmp_path / "s").iterdir())
     assert names == ["20270115T080000000Z.jpg", "20270115T080001000Z.jpg", "20270115T080002000Z.jpg"]
@@ -270,7 +279,7 @@ def described() -> tuple[bytes, np.ndarray]:
 
 def test_descriptors_are_npz_with_what_frame_they_are_of(tmp_path: Path) -> None:
     data, lbp = described()
-    sink = DescriptorFiles(Descriptors(path="d", keep_free_gb=0), tmp_path, "gate")
+    sink = DescriptorFiles(DescriptorsConfig(path="d", keep_free_gb=0), tmp_path, "gate")
     assert [sink.write(show(7, described=data)), sink.write(show(8))] == [True, False]
     (path,) = (tmp_path / "d").iterdir()
     with np.load(path) as found:
@@ -282,7 +291,7 @@ def test_descriptors_are_npz_with_what_frame_they_are_of(tmp_path: Path) -> None
 @pytest.mark.parametrize("format_", ["npz", "jsonl"])
 def test_descriptors_are_kept_now_and_then_when_told(tmp_path: Path, format_: str) -> None:
     data, _ = described()
-    how = Descriptors(path="d", format=format_, every_seconds=1, keep_free_gb=0)
+    how = DescriptorsConfig(path="d", format=format_, every_seconds=1, keep_free_gb=0)
     sink = DescriptorFiles(how, tmp_path, "gate")
     assert [n for n in range(51) if sink.write(show(n, described=data))] == [0, 25, 50]
     sink.close()
@@ -292,7 +301,7 @@ def test_descriptors_are_lines_of_json_each_written_at_once(tmp_path: Path) -> N
     import base64
 
     data, lbp = described()
-    sink = DescriptorFiles(Descriptors(path="d", format="jsonl", keep_free_gb=0), tmp_path, "gate")
+    sink = DescriptorFiles(DescriptorsConfig(path="d", format="jsonl", keep_free_gb=0), tmp_path, "gate")
     for n in range(3):
         sink.write(show(n, described=data))
     (path,) = (tmp_path / "d").iterdir()
@@ -324,11 +333,11 @@ class FailingSink:
         self.late: list[int] = []
         self.newest = self.closed = 0
 
-    def begin(self, kind: SoundKind | None) -> None: ...
+    def begin(self, kind: AudioFormat | None) -> None: ...
 
-    def hear(self, sound: Sound) -> None: ...
+    def hear(self, sound: AudioPacket) -> None: ...
 
-    def write(self, show: Show) -> bool:
+    def write(self, show: OutputFrame) -> bool:
         time.sleep(self.seconds)
         if self.failures:
             self.failures -= 1
@@ -350,7 +359,7 @@ def wait_until(true: Callable[[], bool], seconds: float = 5) -> None:
 
 def test_an_output_that_fails_says_why_and_goes_on_when_it_can() -> None:
     sink = FailingSink(failures=1)
-    outlet = Outlet("record-1", sink, False, False, lambda text: text)
+    outlet = OutputThread("record-1", sink, False, False, lambda text: text)
     outlet._backoff.wait_seconds = lambda: 0.2  # type: ignore[method-assign]
     outlet.offer(show(0))
     wait_until(lambda: outlet.state == "waiting")
@@ -366,7 +375,7 @@ def test_an_output_that_fails_says_why_and_goes_on_when_it_can() -> None:
 
 def test_a_slow_output_holds_nothing_up_and_drops_the_oldest() -> None:
     sink = FailingSink(seconds=0.05)
-    outlet = Outlet("publish-1", sink, False, False, lambda text: text)
+    outlet = OutputThread("publish-1", sink, False, False, lambda text: text)
     started = time.monotonic()
     for n in range(50):
         outlet.offer(show(n))
@@ -396,7 +405,7 @@ def test_what_is_published_live_is_three_intervals_old_at_most() -> None:
 
 def test_a_lossless_output_loses_nothing() -> None:
     sink = FailingSink(seconds=0.002)
-    outlet = Outlet("record-1", sink, False, True, lambda text: text)
+    outlet = OutputThread("record-1", sink, False, True, lambda text: text)
     for n in range(100):
         outlet.offer(show(n))
     outlet.finish()
@@ -437,8 +446,8 @@ def test_a_full_disk_stops_a_recording_which_goes_on_when_there_is_room(tmp_path
     try:
         (disk / "ballast").write_bytes(bytes(900_000))
         noise = np.random.default_rng(1).integers(0, 255, (40, 240, 320, 3), np.uint8)
-        sink = Recorder(Record(path="r", keep_free_gb=0, quality=1), disk)
-        outlet = Outlet("record-1", sink, False, True, lambda text: text)
+        sink = Recorder(RecordConfig(path="r", keep_free_gb=0, quality=1), disk)
+        outlet = OutputThread("record-1", sink, False, True, lambda text: text)
         for n in range(40):
             outlet.offer(show(n, size=(320, 240), frame=Frame.from_numpy(noise[n])))
         wait_until(lambda: outlet.state == "waiting")
@@ -528,8 +537,12 @@ def test_a_server_that_takes_connections_and_is_silent_holds_nothing_up() -> Non
 def test_a_server_that_hangs_after_its_first_answer_holds_up_no_other_output(tmp_path: Path) -> None:
     options = b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nPublic: ANNOUNCE, SETUP, RECORD\r\n\r\n"
     deaf = Answering(lambda _: options, deaf=True)
-    recorder = Outlet(
-        "record-2", Recorder(Record(path="r", keep_free_gb=0), tmp_path), False, False, lambda text: text
+    recorder = OutputThread(
+        "record-2",
+        Recorder(RecordConfig(path="r", keep_free_gb=0), tmp_path),
+        False,
+        False,
+        lambda text: text,
     )
     with feeding(f"rtsp://user:s3cret@127.0.0.1:{deaf.port}/gate") as outlet:
         steps = [time.monotonic()]
@@ -608,10 +621,10 @@ def server() -> Iterator[Server]:
 
 
 @contextmanager
-def feeding(url: str, make: Callable[[int], Show] = show) -> Iterator[Outlet]:
+def feeding(url: str, make: Callable[[int], OutputFrame] = show) -> Iterator[OutputThread]:
     """An outlet that publishes and gets 25 pictures a second meanwhile."""
-    publisher = Publisher(Publish(url=url))
-    outlet = Outlet("publish-1", publisher, False, False, lambda text: text)
+    publisher = Publisher(PublishConfig(url=url))
+    outlet = OutputThread("publish-1", publisher, False, False, lambda text: text)
     ended = threading.Event()
 
     def feed() -> None:
@@ -669,7 +682,7 @@ def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
 def test_an_output_survives_even_what_nobody_foresaw() -> None:
     sink = FailingSink()
     sink.begin = lambda kind: 1 / 0  # type: ignore[method-assign]
-    outlet = Outlet("record-1", sink, False, False, lambda text: text)
+    outlet = OutputThread("record-1", sink, False, False, lambda text: text)
     outlet._backoff.wait_seconds = lambda: 0.1  # type: ignore[method-assign]
     outlet.offer(None)
     wait_until(lambda: outlet.state == "waiting")

@@ -11,11 +11,11 @@ from prometheus_client import CollectorRegistry
 from cameras import Server, rtsp_server
 from lumaflow_service.config.model import CameraConfig
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.control.camera_supervisor import Parts, Supervisor
+from lumaflow_service.control.camera_supervisor import CameraSupervisor, ServiceParts
 from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.sources import Sources
-from lumaflow_service.ipc.messages import Assignment, Captured, Job, Reply
-from lumaflow_service.ipc.slots import Slot, SlotMemory, SlotRing
+from lumaflow_service.ipc.messages import Assignment, FrameReady, Job, Reply
+from lumaflow_service.ipc.slots import SharedSlot, SlotMemory, SlotRing
 
 INTERVAL = 0.25
 SLOW = 1.5 * INTERVAL
@@ -29,7 +29,7 @@ class SlowEngine:
     def __init__(self) -> None:
         self.free_at = 0.0
 
-    async def submit(self, job: Job, slot: Slot) -> Reply:
+    async def submit(self, job: Job, slot: SharedSlot) -> Reply:
         """Answer when all that came before is done, and this."""
         now = asyncio.get_running_loop().time()
         self.free_at = max(self.free_at, now) + SLOW
@@ -76,13 +76,13 @@ async def watched(server: Server, frames: int) -> tuple[Ages, list[int]]:
     sources.put("gate", SourceOptions(), None)
     limits = {"max_pixels": 1 << 20, "max_bytes": 1 << 20}
     assignment = Assignment("gate", camera.without_options, ["127.0.0.0/8"], [], "/", limits)
-    supervisor = Supervisor(assignment, "live", [], Parts(ring, engine, sources, metrics))  # type: ignore[arg-type]
+    supervisor = CameraSupervisor(assignment, "live", [], ServiceParts(ring, engine, sources, metrics))  # type: ignore[arg-type]
     numbers: list[int] = []
     supervisor.start()
     try:
         async with asyncio.timeout(60):
             while len(metrics.ages) < frames:
-                last: Captured | None = supervisor.standing.last
+                last: FrameReady | None = supervisor.standing.last
                 if last and numbers[-1:] != [last.number]:
                     numbers.append(last.number)
                 await asyncio.sleep(0.01)

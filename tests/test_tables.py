@@ -5,7 +5,15 @@ import pytest
 
 import oracle
 from lumaflow import Geometry, HogLayout, LbpMapping, PixelFormat
-from lumaflow.tables import blend, clip_limit, hog_gamma, hog_shape, hog_weights, lbp_shape, tile_grid
+from lumaflow.tables import (
+    clip_limit,
+    hog_gamma,
+    hog_shape,
+    hog_weights,
+    interpolation_table,
+    lbp_shape,
+    tile_grid,
+)
 from pictures import SIZES
 
 
@@ -29,7 +37,7 @@ def test_one_axis_that_does_not_divide_pads_both():
     ("size", "tile", "tiles"), [(1, 1, 8), (97, 13, 8), (64, 8, 8), (5, 1, 64), (31, 31, 1)]
 )
 def test_between_two_edges_lie_the_pixels_of_the_same_two_tiles(size, tile, tiles):
-    table = blend(size, tile, tiles)
+    table = interpolation_table(size, tile, tiles)
     first, second, weight = oracle.neighbours(size, tile, tiles)
     np.testing.assert_array_equal(table.first, first)
     np.testing.assert_array_equal(table.second, second)

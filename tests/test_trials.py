@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.control.one_shot_images import KEPT_SECONDS, Trial, Trials
-from lumaflow_service.errors import TooLargeError, UnknownTrialError
+from lumaflow_service.control.one_shot_images import KEPT_SECONDS, OneShotImage, OneShotImages
+from lumaflow_service.errors import TooLargeError, UnknownImageError
 from lumaflow_service.ipc.messages import Job, Media, Op, Reply
-from lumaflow_service.ipc.slots import Slot, SlotMemory
+from lumaflow_service.ipc.slots import SharedSlot, SlotMemory
 
 PICTURE = np.tile(np.arange(0, 96, dtype=np.uint8), (64, 1))
 PNG = {"Content-Type": "image/png"}
@@ -88,7 +88,7 @@ class Worker:
 
     told: list[Job] = field(default_factory=list)
 
-    async def call(self, job: Job, slot: Slot) -> Reply:
+    async def call(self, job: Job, slot: SharedSlot) -> Reply:
         return Reply(1, length=100)
 
     def tell(self, job: Job) -> None:
@@ -96,9 +96,9 @@ class Worker:
 
 
 @pytest.fixture
-def slot() -> Iterator[Slot]:
+def slot() -> Iterator[SharedSlot]:
     memory = SlotMemory.create(1, 1 << 16)
-    yield Slot(memory, 0)
+    yield SharedSlot(memory, 0)
     memory.close()
 
 
@@ -111,32 +111,32 @@ class Clock:
         return self.now
 
 
-def tried(trials: Trials, slot: Slot) -> Trial:
+def tried(trials: OneShotImages, slot: SharedSlot) -> OneShotImage:
     """One more trial of 100 bytes before and 100 after."""
     return asyncio.run(trials.enhance(slot, 100, Media.PNG, SourceOptions()))
 
 
-def test_the_oldest_give_way_to_new_ones(slot: Slot) -> None:
-    trials = Trials(Worker(), Clock(), most_bytes=450)  # type: ignore[arg-type]
+def test_the_oldest_give_way_to_new_ones(slot: SharedSlot) -> None:
+    trials = OneShotImages(Worker(), Clock(), most_bytes=450)  # type: ignore[arg-type]
     first, second, third = (tried(trials, slot) for _ in range(3))
-    with pytest.raises(UnknownTrialError):
+    with pytest.raises(UnknownImageError):
         trials.get(first.id)
     assert [trials.get(one.id) for one in (second, third)] == [second, third]
 
 
-def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: Slot) -> None:
+def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: SharedSlot) -> None:
     worker, clock = Worker(), Clock()
-    trials = Trials(worker, clock)  # type: ignore[arg-type]
+    trials = OneShotImages(worker, clock)  # type: ignore[arg-type]
     one = tried(trials, slot)
     assert [job.op for job in worker.told] == [Op.FORGET]
     clock.now = KEPT_SECONDS - 1
     assert trials.seconds_left(trials.get(one.id)) == 1
     clock.now = KEPT_SECONDS
-    with pytest.raises(UnknownTrialError):
+    with pytest.raises(UnknownImageError):
         trials.get(one.id)
 
 
-def test_an_image_that_has_no_room_at_all_is_refused(slot: Slot) -> None:
-    trials = Trials(Worker(), most_bytes=199)  # type: ignore[arg-type]
+def test_an_image_that_has_no_room_at_all_is_refused(slot: SharedSlot) -> None:
+    trials = OneShotImages(Worker(), most_bytes=199)  # type: ignore[arg-type]
     with pytest.raises(TooLargeError, match="200 bytes of images cannot be kept"):
         tried(trials, slot)

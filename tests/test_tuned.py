@@ -11,16 +11,25 @@ import pytest
 from frames import frame_of
 from lumaflow.backend import available_devices
 from lumaflow.cuda import autotune_cache
-from lumaflow.cuda.autotune_cache import Key, cache_folder, kernels_digest, load, shapes_for, store
-from lumaflow.cuda.launch_config import CHOICES, DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.autotune_cache import (
+    CacheKey,
+    cache_folder,
+    kernels_digest,
+    launch_config_for,
+    load,
+    store,
+)
+from lumaflow.cuda.launch_config import CHOICES, DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
 from lumaflow_service import doctor
 from one import enhance_all
 from shim import open_shim, run_step
 
-KEY = Key("some GPU", 13000, "of these kernels")
-LEAST, MOST = (Shapes(**{name: pick(values) for name, values in CHOICES.items()}) for pick in (min, max))
+KEY = CacheKey("some GPU", 13000, "of these kernels")
+LEAST, MOST = (
+    LaunchConfig(**{name: pick(values) for name, values in CHOICES.items()}) for pick in (min, max)
+)
 JOBS = (
     (PixelFormat.GRAY8, Options(hog=Hog(), lbp=Lbp(), heatmap=True)),
     (PixelFormat.BGR24, Options(Equalization(Mode.EQUALIZE), hog=Hog(HogLayout.COMPACT))),
@@ -30,7 +39,7 @@ JOBS = (
 
 
 def test_the_defaults_are_choices() -> None:
-    assert all(value in CHOICES[name] for name, value in asdict(DEFAULT_SHAPES).items())
+    assert all(value in CHOICES[name] for name, value in asdict(DEFAULT_LAUNCH_CONFIG).items())
 
 
 def test_what_is_stored_is_found_again_for_the_same_key_alone(tmp_path: Path) -> None:
@@ -99,9 +108,9 @@ def test_a_lane_uses_what_was_stored_for_its_gpu_else_the_defaults(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(autotune_cache, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
-    assert shapes_for(0) == DEFAULT_SHAPES
+    assert launch_config_for(0) == DEFAULT_LAUNCH_CONFIG
     store(replace(KEY, gpu="GPU 0"), LEAST, cache_folder())
-    assert (shapes_for(0), shapes_for(1)) == (LEAST, DEFAULT_SHAPES)
+    assert (launch_config_for(0), launch_config_for(1)) == (LEAST, DEFAULT_LAUNCH_CONFIG)
     assert cache_folder() == tmp_path / "lumaflow"
 
 
@@ -165,7 +174,7 @@ def test_a_tuned_lane_gives_the_same_bits(
     wanted = enhance_all("cuda:0", frames, options)
     for shapes in (LEAST, MOST):
         store(autotune_cache.key_of(0), shapes, cache_folder())
-        assert shapes_for(0) == shapes
+        assert launch_config_for(0) == shapes
         for found, one in zip(enhance_all("cuda:0", frames, options), wanted, strict=True):
             np.testing.assert_array_equal(found.frame.pixels, one.frame.pixels)
             for name in ("bins", "lut", "hog", "lbp"):

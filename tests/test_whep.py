@@ -196,7 +196,7 @@ def test_what_is_no_offer_at_all_is_refused(shown: RunningService) -> None:
 
 def test_without_the_extra_it_is_a_501_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "find_spec", lambda name: None)
-    taken = peers.Peers(pictures=None, most=1)  # type: ignore[arg-type]
+    taken = peers.WebRtcPeers(pictures=None, most=1)  # type: ignore[arg-type]
     with pytest.raises(MissingExtraError, match=r"pip install -e '\.\[webrtc\]'"):
         asyncio.run(taken.take(None, None, ""))  # type: ignore[arg-type]
     assert STATUS[MissingExtraError] == 501

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
-from lumaflow_service.ipc.messages import Hello, Job, Media, Op, Reply, pack, pair, unpack
+from lumaflow_service.ipc.messages import Job, Media, Op, Reply, WorkerStarted, pack, socket_pair, unpack
 from lumaflow_service.ipc.slots import SlotMemory
 
 SLOTS, SLOT_BYTES = 4, 1 << 20
@@ -36,7 +36,7 @@ class Desk:
 
     def __init__(self, limits: dict[str, object]) -> None:
         self.memory = SlotMemory.create(SLOTS, SLOT_BYTES)
-        self.doorbell, theirs = pair()
+        self.doorbell, theirs = socket_pair()
         self.doorbell.settimeout(120)
         descriptors = (theirs.fileno(), self.memory.fd)
         self.process = subprocess.Popen(
@@ -47,10 +47,10 @@ class Desk:
         theirs.close()
         self._ids = itertools.count(1)
 
-    def receive(self) -> Hello | Reply:
+    def receive(self) -> WorkerStarted | Reply:
         """The next message of the worker."""
         message = unpack(self.doorbell.recv(1 << 16))
-        assert isinstance(message, Hello | Reply)
+        assert isinstance(message, WorkerStarted | Reply)
         return message
 
     def ring(self, job: Job) -> int:
@@ -94,7 +94,7 @@ class Desk:
 def desk() -> Iterator[Desk]:
     """A worker that said hello."""
     desk = Desk(LIMITS)
-    assert desk.receive() == Hello("cpu", "asked for")
+    assert desk.receive() == WorkerStarted("cpu", "asked for")
     yield desk
     assert desk.close() == 0
 
@@ -162,7 +162,7 @@ def test_a_job_that_cannot_be_is_refused_and_the_worker_lives(
 
 
 def test_what_is_no_job_is_passed_over(desk: Desk) -> None:
-    desk.doorbell.send(pack(Hello("cpu", "echo")))
+    desk.doorbell.send(pack(WorkerStarted("cpu", "echo")))
     assert desk.ask(Job(0, Op.PING)).error == ""
 
 

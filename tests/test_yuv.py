@@ -16,13 +16,13 @@ def flat(geometry: Geometry, luma: int, cb: int, cr: int, matrix: Matrix = Matri
     """A frame of one 8-bit colour."""
     frame = Frame.empty(geometry)
     layout, scale = geometry.layout, 256 if geometry.layout.bits > 8 else 1
-    if layout.chroma is Chroma.WOVEN:
+    if layout.chroma is Chroma.PACKED:
         frame.pixels[..., layout.luma] = luma
         frame.pixels[:, 0::2, 1 - layout.luma], frame.pixels[:, 1::2, 1 - layout.luma] = cb, cr
     else:
         frame.pixels[:] = luma * scale
         for plane, level in zip(frame.chroma, (cb, cr), strict=False):
-            plane[:] = np.array([cb, cr]) * scale if layout.chroma is Chroma.PAIRED else level
+            plane[:] = np.array([cb, cr]) * scale if layout.chroma is Chroma.SEMI_PLANAR else level
     return Frame(
         frame.pixels,
         geometry.pixel_format,

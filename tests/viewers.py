@@ -17,14 +17,14 @@ from websockets.asyncio.client import connect
 
 from browser import chromium, filmed
 from lumaflow_service.bench.processes import descendants
-from lumaflow_service.bench.server import Server, serving
+from lumaflow_service.bench.server import ServiceProcess, serving
 from lumaflow_service.demo.scene import Scene
 from lumaflow_service.media.codec import encode_jpeg
 
 WIDTH, HEIGHT, FRAMES, FIRST = 1280, 720, 30, 520
 SECONDS, SETTLE_SECONDS, ROUNDS = 10.0, 3.0, 3
 TICKS = os.sysconf("SC_CLK_TCK")
-CASES: dict[str, Callable[[Server], float]] = {
+CASES: dict[str, Callable[[ServiceProcess], float]] = {
     "nobody": lambda server: share(server),
     "1 WebSocket": lambda server: asyncio.run(watched(server, 1)),
     "20 WebSockets": lambda server: asyncio.run(watched(server, 20)),
@@ -52,14 +52,14 @@ def measure(name: str, pictures: list[bytes], raw: str) -> None:
         print(f"{name}, {case}: {took:.1%} of one core, {took - alone:+.1%}")
 
 
-def share(server: Server) -> float:
+def share(server: ServiceProcess) -> float:
     """CPU time of the service over wall time, for a while."""
     began, before = time.monotonic(), cpu_seconds(server)
     time.sleep(SECONDS)
     return (cpu_seconds(server) - before) / (time.monotonic() - began)
 
 
-def cpu_seconds(server: Server) -> float:
+def cpu_seconds(server: ServiceProcess) -> float:
     """CPU time that the service and its children have taken."""
     return sum(ticks(pid) for pid in [server._process.pid, *descendants(server._process.pid)]) / TICKS
 
@@ -70,7 +70,7 @@ def ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-async def watched(server: Server, viewers: int) -> float:
+async def watched(server: ServiceProcess, viewers: int) -> float:
     """The share while so many viewers take every picture, raw above enhanced as on the page."""
     async with asyncio.TaskGroup() as group:
         watching = [group.create_task(watch(server)) for _ in range(viewers)]
@@ -81,7 +81,7 @@ async def watched(server: Server, viewers: int) -> float:
     return took
 
 
-async def watch(server: Server) -> None:
+async def watch(server: ServiceProcess) -> None:
     """Take picture after picture."""
     address = f"ws://127.0.0.1:{server.port}/v1/sources/gate/live?view=both"
     async with connect(address, max_size=None, proxy=None) as socket:
@@ -89,7 +89,7 @@ async def watch(server: Server) -> None:
             await socket.send("")
 
 
-def shown(server: Server) -> float:
+def shown(server: ServiceProcess) -> float:
     """The share while a browser shows the source, with its figures and its histogram."""
     with chromium() as browser:
         browser.new_page().goto(f"http://127.0.0.1:{server.port}/#source=gate")

@@ -25,7 +25,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class DeviceMemoryUse:
     """Bytes that this process holds on a device, and bytes of host memory that it page-locked for it."""
 
     device_bytes: int
@@ -83,14 +83,14 @@ def open_lane(device: str, geometry: Geometry, options: Options = DEFAULT_OPTION
     return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options)
 
 
-def memory_held(device: str) -> Memory:
+def memory_held(device: str) -> DeviceMemoryUse:
     """What all lanes of this process hold on their GPU; on the CPU the process's own memory in use."""
     if device == "cpu":
         fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-        return Memory(int(fields["RssAnon"].split()[0]) * 1024, 0)
+        return DeviceMemoryUse(int(fields["RssAnon"].split()[0]) * 1024, 0)
     from lumaflow.cuda.memory import held
 
-    return Memory(held.device_bytes, held.pinned_bytes)
+    return DeviceMemoryUse(held.device_bytes, held.pinned_bytes)
 
 
 def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:

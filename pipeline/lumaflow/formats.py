@@ -17,14 +17,14 @@ class Family(StrEnum):
 class Chroma(StrEnum):
     """Where the chroma of a YUV frame lies.
 
-    `paired`: one plane of (Cb, Cr) pairs, half as wide and high; `planar`: two such planes, Cb and Cr;
-    `woven`: between the luma samples of the first plane, half as wide.
+    `semi_planar`: one plane of (Cb, Cr) pairs, half as wide and high; `planar`: two such planes, Cb and Cr;
+    `packed`: between the luma samples of the first plane, half as wide.
     """
 
     NONE = "none"
-    PAIRED = "paired"
+    SEMI_PLANAR = "semi_planar"
     PLANAR = "planar"
-    WOVEN = "woven"
+    PACKED = "packed"
 
 
 class Alignment(StrEnum):
@@ -127,10 +127,10 @@ LAYOUTS = {
     PixelFormat.BGR24: Layout(Family.RGB, 8, 3, blue=0),
     PixelFormat.RGB24: Layout(Family.RGB, 8, 3, blue=2),
     PixelFormat.BGRA32: Layout(Family.RGB, 8, 4, blue=0),
-    PixelFormat.NV12: Layout(Family.YUV, 8, chroma=Chroma.PAIRED),
+    PixelFormat.NV12: Layout(Family.YUV, 8, chroma=Chroma.SEMI_PLANAR),
     PixelFormat.I420: Layout(Family.YUV, 8, chroma=Chroma.PLANAR),
-    PixelFormat.P010: Layout(Family.YUV, 10, chroma=Chroma.PAIRED, alignment=Alignment.MSB),
-    PixelFormat.YUYV: Layout(Family.YUV, 8, 2, chroma=Chroma.WOVEN, luma=0),
-    PixelFormat.UYVY: Layout(Family.YUV, 8, 2, chroma=Chroma.WOVEN, luma=1),
+    PixelFormat.P010: Layout(Family.YUV, 10, chroma=Chroma.SEMI_PLANAR, alignment=Alignment.MSB),
+    PixelFormat.YUYV: Layout(Family.YUV, 8, 2, chroma=Chroma.PACKED, luma=0),
+    PixelFormat.UYVY: Layout(Family.YUV, 8, 2, chroma=Chroma.PACKED, luma=1),
 }
 """Every pixel format there is."""

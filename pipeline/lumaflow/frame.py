@@ -243,7 +243,7 @@ def _format_told_by(pixels: Plane) -> PixelFormat:
 
 def _check_width(frame: Frame) -> None:
     width = frame.pixels.shape[1]
-    if frame.pixel_format.layout.chroma is Chroma.WOVEN:
+    if frame.pixel_format.layout.chroma is Chroma.PACKED:
         if width % 2 or (frame.width or width) not in (width - 1, width):
             raise FrameError(
                 f"{frame.pixel_format} of width {frame.width or width} came in rows of {width} pixels;"

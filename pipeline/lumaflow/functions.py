@@ -105,7 +105,7 @@ def lbp(
     return _device_of(luma).lbp(luma, neighborhood, mapping, out, stream)
 
 
-def turn(pixels: Any, orientation: Orientation, *, out: Any = None, stream: Any = None) -> Any:
+def apply_orientation(pixels: Any, orientation: Orientation, *, out: Any = None, stream: Any = None) -> Any:
     """A plane turned (spec 12).
 
     pixels : (H, W) or (H, W, channels) with 2, 3 or 4 channels, uint8 or uint16
@@ -115,8 +115,8 @@ def turn(pixels: Any, orientation: Orientation, *, out: Any = None, stream: Any 
 
 
 def transpose(pixels: Any, *, out: Any = None, stream: Any = None) -> Any:
-    """Rows to columns: `turn` with `Orientation.TRANSPOSE`."""
-    return turn(pixels, Orientation.TRANSPOSE, out=out, stream=stream)
+    """Rows to columns: `apply_orientation` with `Orientation.TRANSPOSE`."""
+    return apply_orientation(pixels, Orientation.TRANSPOSE, out=out, stream=stream)
 
 
 def _device_of(array: Any) -> Any:

@@ -69,7 +69,7 @@ class Geometry:
     def shape(self) -> tuple[int, ...]:
         """Shape of the first plane: (H, W), or (H, W, channels); woven rows have whole pairs of pixels."""
         channels = self.layout.channels
-        width = _even(self.width) if self.layout.chroma is Chroma.WOVEN else self.width
+        width = _even(self.width) if self.layout.chroma is Chroma.PACKED else self.width
         return (self.height, width) if channels == 1 else (self.height, width, channels)
 
     @property
@@ -102,7 +102,7 @@ def _even(size: int) -> int:
 def _plane_shapes(geometry: Geometry) -> tuple[tuple[int, ...], ...]:
     half = (_even(geometry.height) // 2, _even(geometry.width) // 2)
     chroma: dict[Chroma, tuple[tuple[int, ...], ...]] = {
-        Chroma.PAIRED: ((*half, 2),),
+        Chroma.SEMI_PLANAR: ((*half, 2),),
         Chroma.PLANAR: (half, half),
     }
     return (geometry.shape, *chroma.get(geometry.layout.chroma, ()))

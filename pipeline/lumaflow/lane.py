@@ -115,7 +115,7 @@ def _check_output(geometry: Geometry, output: Output) -> None:
 
 
 def _check_orientation(geometry: Geometry, orientation: Orientation) -> None:
-    if geometry.layout.chroma is not Chroma.WOVEN or orientation in (Orientation.NONE, Orientation.FLIP_Y):
+    if geometry.layout.chroma is not Chroma.PACKED or orientation in (Orientation.NONE, Orientation.FLIP_Y):
         return
     if orientation.swaps_sides or geometry.width % 2:
         raise OptionError(

@@ -4,7 +4,7 @@ from lumaflow.frame import LutKind
 from lumaflow.options import Mode
 
 
-class Succession:
+class LutSelector:
     """Follows the frames of one lane: the first, and any without a good one before it, is its own."""
 
     def __init__(self, mode: Mode) -> None:
@@ -31,6 +31,6 @@ class Succession:
         """Forget the mapping: the next frame uses its own."""
         self._age = 0
 
-    def follow(self, other: "Succession") -> None:
+    def follow(self, other: "LutSelector") -> None:
         """Stand where `other` stands."""
         self._age = other._age

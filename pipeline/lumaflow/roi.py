@@ -3,23 +3,23 @@
 from lumaflow.geometry import Geometry
 from lumaflow.options import Region
 
-Window = tuple[int, int, int, int]
+Rect = tuple[int, int, int, int]
 """left, top, right, bottom."""
 
 
-def counted_window(geometry: Geometry, region: Region | None) -> Window:
+def histogram_rect(geometry: Geometry, region: Region | None) -> Rect:
     """The region, or the whole frame."""
     if region is None:
         return 0, 0, geometry.width, geometry.height
     return region.x, region.y, region.x + region.width, region.y + region.height
 
 
-def mapped_window(geometry: Geometry, region: Region | None) -> Window:
+def mapped_rect(geometry: Geometry, region: Region | None) -> Rect:
     """The whole frame, or a region that is mapped alone."""
-    return counted_window(geometry, None if region is None or region.everywhere else region)
+    return histogram_rect(geometry, None if region is None or region.everywhere else region)
 
 
-def windows_beside(geometry: Geometry, window: Window) -> list[Window]:
+def outside_rects(geometry: Geometry, window: Rect) -> list[Rect]:
     """What of the frame lies above, below, left and right of `window`; empty ones are left out."""
     left, top, right, bottom = window
     width, height = geometry.width, geometry.height

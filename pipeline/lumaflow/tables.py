@@ -74,7 +74,7 @@ def lut_scale(tile_pixels: int, span: int = LEVELS - 1) -> np.float32:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LevelRange:
     """The levels that carry a picture (spec 8, 9): of the frame, low..high, and after its mapping.
 
     size : entries of a LUT, 2^b
@@ -87,12 +87,12 @@ class Span:
     shown_high: int
 
 
-def level_span(geometry: Geometry, output: Geometry) -> Span:
+def level_range(geometry: Geometry, output: Geometry) -> LevelRange:
     """Levels of `geometry` that are mapped to those of `output`, which may have another depth."""
-    return Span(1 << geometry.layout.bits, *_nominal(geometry), *_nominal(output))
+    return LevelRange(1 << geometry.layout.bits, *_nominal(geometry), *_nominal(output))
 
 
-def plain_lut(span: Span) -> NDArray[Any]:
+def rescale_lut(span: LevelRange) -> NDArray[Any]:
     """(2^b,) uint8 or uint16: the mapping that changes the depth and nothing else, levels clamped."""
     kept = np.clip(np.arange(span.size), span.low, span.high) - span.low
     factor = np.float32(span.shown_high - span.shown_low) / np.float32(span.high - span.low)
@@ -100,11 +100,11 @@ def plain_lut(span: Span) -> NDArray[Any]:
     return np.asarray(levels, np.uint8 if span.shown_high < LEVELS else np.uint16)
 
 
-def unmapped_lut(span: Span) -> NDArray[Any]:
-    """(2^b,) uint8 or uint16: no mapping at all where the depth stays, else `plain_lut`."""
+def identity_lut(span: LevelRange) -> NDArray[Any]:
+    """(2^b,) uint8 or uint16: no mapping at all where the depth stays, else `rescale_lut`."""
     if (span.low, span.high) == (span.shown_low, span.shown_high):
         return np.arange(span.size).astype(np.uint8 if span.size == LEVELS else np.uint16)
-    return plain_lut(span)
+    return rescale_lut(span)
 
 
 def chroma_lut(geometry: Geometry, gain: float) -> NDArray[Any]:
@@ -121,7 +121,7 @@ def chroma_lut(geometry: Geometry, gain: float) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class AxisMap:
     """How a pixel of a turned frame finds its source (spec 12): out[y, x] = source[v, u].
 
     swapped : (v, u) = (x, y), else (y, x)
@@ -133,21 +133,21 @@ class Turn:
     left: bool = False
 
 
-def turn_of(orientation: Orientation) -> Turn:
+def axis_map(orientation: Orientation) -> AxisMap:
     """The turn that an orientation stands for."""
     return {
-        Orientation.NONE: Turn(),
-        Orientation.TRANSPOSE: Turn(swapped=True),
-        Orientation.ROTATE90: Turn(swapped=True, up=True),
-        Orientation.ROTATE180: Turn(up=True, left=True),
-        Orientation.ROTATE270: Turn(swapped=True, left=True),
-        Orientation.FLIP_X: Turn(left=True),
-        Orientation.FLIP_Y: Turn(up=True),
+        Orientation.NONE: AxisMap(),
+        Orientation.TRANSPOSE: AxisMap(swapped=True),
+        Orientation.ROTATE90: AxisMap(swapped=True, up=True),
+        Orientation.ROTATE180: AxisMap(up=True, left=True),
+        Orientation.ROTATE270: AxisMap(swapped=True, left=True),
+        Orientation.FLIP_X: AxisMap(left=True),
+        Orientation.FLIP_Y: AxisMap(up=True),
     }[orientation]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blend:
+class InterpolationTable:
     """Which two tiles each pixel of one axis lies between, and how far (spec 4.5).
 
     first, second : (size,) int32, indices of the two tiles
@@ -164,7 +164,7 @@ class Blend:
     edges: NDArray[np.int32]
 
 
-def blend(size: int, tile_size: int, tiles: int, origin: int = 0) -> Blend:
+def interpolation_table(size: int, tile_size: int, tiles: int, origin: int = 0) -> InterpolationTable:
     """Table of one axis of `size` pixels under `tiles` tiles of `tile_size` pixels from `origin` on.
 
     Pixels before and beyond the tiles see the nearest one.
@@ -174,7 +174,7 @@ def blend(size: int, tile_size: int, tiles: int, origin: int = 0) -> Blend:
     below = np.floor(position)
     index = np.clip(below.astype(np.int32), -1, tiles - 1)
     weight = position - below
-    return Blend(
+    return InterpolationTable(
         np.maximum(index, 0),
         np.minimum(index + 1, tiles - 1),
         weight,

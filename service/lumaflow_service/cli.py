@@ -232,11 +232,11 @@ def _job(
     """The job in words of `lumaflow_service.files`; from here on SIGTERM cleans up like Ctrl-C."""
     from lumaflow.backend import choose_device
     from lumaflow_service.files.features import with_features
-    from lumaflow_service.files.run_lane import Job
+    from lumaflow_service.files.run_lane import LaneJob
 
     signal.signal(signal.SIGTERM, _terminate)
     options = with_features(options) if with_npz else options
-    return Job(choose_device(device).device, options, side_by_side, force, orientation)
+    return LaneJob(choose_device(device).device, options, side_by_side, force, orientation)
 
 
 def _terminate(number: int, frame: object) -> NoReturn:

@@ -31,7 +31,7 @@ class UnknownSourceError(LumaflowError, LookupError):
     """A source that does not exist, or has no frame yet (404)."""
 
 
-class UnknownTrialError(LumaflowError, LookupError):
+class UnknownImageError(LumaflowError, LookupError):
     """An image that was never tried, or whose result is no longer kept (404)."""
 
 

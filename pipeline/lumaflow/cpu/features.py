@@ -11,7 +11,7 @@ from lumaflow.options import Hog, HogLayout, Lbp, Neighborhood
 from lumaflow.tables import HOG_CELL_PX, hog_gamma, hog_weights, lbp_labels
 
 
-class HogField:
+class HogExtractor:
     """HOG of whole planes of one geometry."""
 
     def __init__(self, geometry: Geometry, hog: Hog) -> None:
@@ -36,7 +36,7 @@ class HogField:
             hog_blocks(luma, self._gamma, self._weights, *scratch, self._rows, self._sums, out)
 
 
-class LbpField:
+class LbpExtractor:
     """LBP of whole planes of one geometry."""
 
     def __init__(self, geometry: Geometry, lbp: Lbp) -> None:

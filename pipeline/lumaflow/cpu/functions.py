@@ -17,13 +17,13 @@ from lumaflow.arguments import (
     turned_shape,
 )
 from lumaflow.cpu import apply
-from lumaflow.cpu.features import HogField, LbpField
+from lumaflow.cpu.features import HogExtractor, LbpExtractor
 from lumaflow.cpu.histogram import fold_levels
-from lumaflow.cpu.histogram_counter import Counter
+from lumaflow.cpu.histogram_counter import HistogramCounter
 from lumaflow.cpu.lut import clahe_luts, equalize_lut, stretch_lut
-from lumaflow.cpu.orientation import turn_plane
+from lumaflow.cpu.orientation import reorient_plane
 from lumaflow.cpu.plane import open_plane
-from lumaflow.cpu.tone_mapper import Curve
+from lumaflow.cpu.tone_mapper import CpuToneMapper
 from lumaflow.errors import FrameError
 from lumaflow.formats import Range
 from lumaflow.geometry import Geometry
@@ -42,15 +42,15 @@ from lumaflow.options import (
     Region,
 )
 from lumaflow.tables import (
-    Span,
+    LevelRange,
+    axis_map,
     clip_limit,
     hog_shape,
+    identity_lut,
     lbp_shape,
-    level_span,
+    level_range,
     lut_scale,
-    plain_lut,
-    turn_of,
-    unmapped_lut,
+    rescale_lut,
 )
 
 Array = NDArray[Any]
@@ -63,7 +63,7 @@ def compute_histogram(luma: Any, bits: int | None, region: Region | None, out: A
     options = Options(Equalization(Mode.EQUALIZE), region=region)
     output_geometry(geometry, options)
     bins = _result(out, (1 << geometry.layout.bits,), np.uint32)
-    Counter(geometry, options).count(_levels(plane, geometry, options), bins)
+    HistogramCounter(geometry, options).count(_levels(plane, geometry, options), bins)
     return _given(out, bins)
 
 
@@ -75,7 +75,7 @@ def build_lut(
     pixel = bins_geometry(counts, equalization, range)
     shown = output_geometry(pixel, Options(output=output))
     lut = _result(out, counts.shape, shown.dtype)
-    _fill_lut(counts, equalization, level_span(pixel, shown), lut)
+    _fill_lut(counts, equalization, level_range(pixel, shown), lut)
     return _given(out, lut)
 
 
@@ -102,7 +102,7 @@ def clahe(
     geometry = plane_geometry(plane, bits, range)
     options = Options(equalization, output=output)
     shown = output_geometry(geometry, options)
-    counter, curve = Counter(geometry, options), Curve(geometry, shown, options)
+    counter, curve = HistogramCounter(geometry, options), CpuToneMapper(geometry, shown, options)
     levels = _levels(plane, geometry, options)
     bins = np.empty(1 << geometry.layout.bits, np.uint32)
     counter.count(levels, bins)
@@ -117,7 +117,7 @@ def hog(luma: Any, layout: HogLayout, out: Any, stream: Any) -> Array:
     plane = _bytes(luma)
     geometry = plane_geometry(plane, 8)
     field = _result(out, hog_shape(geometry, layout), np.float32)
-    HogField(geometry, Hog(layout)).describe(plane, field)
+    HogExtractor(geometry, Hog(layout)).describe(plane, field)
     return _given(out, field)
 
 
@@ -126,36 +126,36 @@ def lbp(luma: Any, neighborhood: Neighborhood, mapping: LbpMapping, out: Any, st
     plane = _bytes(luma)
     geometry = plane_geometry(plane, 8)
     cells = _result(out, lbp_shape(geometry, mapping), np.uint16)
-    LbpField(geometry, Lbp(neighborhood, mapping)).describe(plane, None, cells)
+    LbpExtractor(geometry, Lbp(neighborhood, mapping)).describe(plane, None, cells)
     return _given(out, cells)
 
 
-def turn(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Array:
+def apply_orientation(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Array:
     """See `lumaflow.functions.turn`."""
     source = _array(pixels)
     check_turnable(source)
     turned = _result(out, turned_shape(source, orientation), source.dtype)
     check_apart(np.may_share_memory(turned, source))
-    turn_plane(source, turn_of(orientation), turned)
+    reorient_plane(source, axis_map(orientation), turned)
     return _given(out, turned)
 
 
-def _fill_lut(counts: Array, equalization: Equalization, span: Span, lut: Array) -> None:
+def _fill_lut(counts: Array, equalization: Equalization, span: LevelRange, lut: Array) -> None:
     """The LUT of one histogram, in any mode but CLAHE."""
     levels = (span.low, span.high, span.shown_low, span.shown_high)
     bins = counts.reshape(1, 1, -1).copy()
     fold_levels(bins, span.low, span.high)
     if equalization.mode is Mode.EQUALIZE:
-        equalize_lut(bins[0, 0], levels, plain_lut(span), lut)
+        equalize_lut(bins[0, 0], levels, rescale_lut(span), lut)
     elif equalization.mode is Mode.STRETCH:
-        stretch_lut(bins[0, 0], levels, plain_lut(span), lut)
+        stretch_lut(bins[0, 0], levels, rescale_lut(span), lut)
     elif equalization.mode is Mode.CLIPPED:
         pixels = int(counts.sum())
         limit = clip_limit(equalization.clip_limit, pixels, span.high - span.low + 1)
         scale = lut_scale(pixels, span.shown_high - span.shown_low)
         clahe_luts(bins, limit, scale, levels, np.empty((1, span.size), np.int32), lut.reshape(1, 1, -1))
     else:
-        lut[:] = unmapped_lut(span)
+        lut[:] = identity_lut(span)
 
 
 def _array(array: Any) -> Array:

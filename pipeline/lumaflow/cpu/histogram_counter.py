@@ -11,24 +11,24 @@ from lumaflow.cpu.histogram import COUNTERS, count_tiles, fold_levels, sum_tiles
 from lumaflow.frame import HeatMap
 from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
-from lumaflow.roi import counted_window
-from lumaflow.tables import LEVELS, level_span, tile_grid
+from lumaflow.roi import histogram_rect
+from lumaflow.tables import LEVELS, level_range, tile_grid
 
 Counts = NDArray[np.uint32]
 
 
-class Counter:
+class HistogramCounter:
     """Counts planes of one turned geometry; owns the tables and scratch for that."""
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
-        left, top, right, bottom = counted_window(geometry, options.region)
+        left, top, right, bottom = histogram_rect(geometry, options.region)
         self._origin, self._size = (left, top), (right - left, bottom - top)
         self._cores = core_count(geometry)
         # By the tiles that somebody wants, else by bands that merely share out the work.
         wanted = options.heatmap or options.equalization.mode is Mode.CLAHE
         tiles = options.equalization.tiles if wanted else (1, 2 * self._cores)
         self._grid = tile_grid(*self._size, tiles, self._origin)
-        self._span = level_span(geometry, geometry)
+        self._span = level_range(geometry, geometry)
         self._limited = geometry.limited
         levels, places = self._span.size, (self._grid.rows, self._grid.columns)
         self._partials = np.empty((*places, COUNTERS if levels == LEVELS else 1, LEVELS), np.uint32)

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Self
 
 from lumaflow.array_device import on_device
-from lumaflow.cpu.slot import Slot
-from lumaflow.cpu.step import Step
+from lumaflow.cpu.slot import CpuSlot
+from lumaflow.cpu.step import CpuStep
 from lumaflow.errors import FrameError, StateError
 from lumaflow.frame import Enhanced, Frame
 from lumaflow.geometry import Geometry
@@ -28,10 +28,10 @@ class CpuLane:
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
         self.options = options
-        self._slots = [Slot(geometry, self.output, options) for _ in range(options.slots)]
+        self._slots = [CpuSlot(geometry, self.output, options) for _ in range(options.slots)]
         self._done: deque[Enhanced] = deque()
         self._sequence = 0
-        self._step: Step | None = Step(geometry, self.output, options)
+        self._step: CpuStep | None = CpuStep(geometry, self.output, options)
         self._warm_up(self._step)
 
     @property
@@ -74,19 +74,19 @@ class CpuLane:
     ) -> None:
         self.close()
 
-    def _warm_up(self, step: Step) -> None:
+    def _warm_up(self, step: CpuStep) -> None:
         """Compile with a black frame, and so touch the memory of every slot."""
         for slot in self._slots:
             for plane in slot.input.planes:
                 plane[:] = 0
             step.warm_up(slot, slot.input)
 
-    def _open_step(self) -> Step:
+    def _open_step(self) -> CpuStep:
         if self._step is None:
             raise StateError("the lane is closed; open another one")
         return self._step
 
-    def _next_slot(self) -> Slot:
+    def _next_slot(self) -> CpuSlot:
         if self.in_flight == self.options.slots:
             raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
         return self._slots[self._sequence % self.options.slots]

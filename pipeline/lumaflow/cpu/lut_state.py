@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.frame import LutKind
-from lumaflow.lut_history import Succession
+from lumaflow.lut_history import LutSelector
 from lumaflow.options import Mode
 
 Luts = NDArray[Any]
 
 
-class Mapping:
+class LutState:
     """The LUTs of the last good frame of a lane: those of its output and, beside a deep one, of the display.
 
     own : LUTs (rows, columns, 2^b) of the frame at hand, written anew for every frame
@@ -22,7 +22,7 @@ class Mapping:
     def __init__(self, mode: Mode, own: Sequence[Luts]) -> None:
         self._own = own
         self._kept = [np.empty_like(luts) for luts in own]
-        self._succession = Succession(mode)
+        self._succession = LutSelector(mode)
 
     def reset(self) -> None:
         """Forget the mapping: the next frame uses its own."""

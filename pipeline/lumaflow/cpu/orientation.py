@@ -11,18 +11,18 @@ from lumaflow.formats import Chroma
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Orientation
-from lumaflow.tables import Turn, turn_of
+from lumaflow.tables import AxisMap, axis_map
 
 Samples = NDArray[Any]
 TILE_PX = 64
 
 
-class Turner:
+class PlaneReorienter:
     """Turns the frames of one geometry into memory of its own."""
 
     def __init__(self, geometry: Geometry, orientation: Orientation) -> None:
-        self._turn = turn_of(orientation)
-        self._woven = geometry.layout.chroma is Chroma.WOVEN
+        self._turn = axis_map(orientation)
+        self._woven = geometry.layout.chroma is Chroma.PACKED
         self._luma = geometry.layout.luma
         self._turned = Frame.empty(geometry.turned(orientation)).planes
 
@@ -32,17 +32,17 @@ class Turner:
             if self._woven:
                 self._turn_pairs(plane, out)
             else:
-                turn_plane(plane, self._turn, out)
+                reorient_plane(plane, self._turn, out)
         return self._turned
 
     def _turn_pairs(self, pixels: Samples, out: Samples) -> None:
         """Two pixels and the chroma they share move as one; then the two change places."""
-        turn_plane(_in_pairs(pixels), self._turn, _in_pairs(out))
+        reorient_plane(_in_pairs(pixels), self._turn, _in_pairs(out))
         if self._turn.left:
             exchange_lumas(self._luma, out)
 
 
-def turn_plane(source: Samples, turn: Turn, out: Samples) -> None:
+def reorient_plane(source: Samples, turn: AxisMap, out: Samples) -> None:
     """Turn one packed plane, (H, W) or (H, W, channels), into `out`, which has the turned shape."""
     height, width = source.shape[:2]
     origin = (height - 1) * width * turn.up + (width - 1) * turn.left

@@ -10,14 +10,14 @@ Bytes = NDArray[np.uint8]
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def pick_luma(pixels: Bytes, channel: int, luma: Bytes) -> None:
+def read_luma(pixels: Bytes, channel: int, luma: Bytes) -> None:
     """`luma` (H, W) from `pixels` (H, W', 2), of which W' - W pairs at the end are no pixels."""
     for y in prange(luma.shape[0]):
         _pick_row(pixels[y], channel, luma[y])
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def put_luma(luma: Bytes, channel: int, out: Bytes) -> None:
+def write_luma(luma: Bytes, channel: int, out: Bytes) -> None:
     """Exchange the luma of `out` (H, W', 2) for `luma` (H, W)."""
     for y in prange(luma.shape[0]):
         row, pairs = luma[y], out[y]

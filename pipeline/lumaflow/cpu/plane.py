@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.cpu.color import luma_plane, recolor_luma, recolor_value, value_plane
-from lumaflow.cpu.packed422 import map_chroma, pick_luma, put_luma
+from lumaflow.cpu.packed422 import map_chroma, read_luma, write_luma
 from lumaflow.cpu.u16 import clamp_words, highest, lower_words, raise_levels
 from lumaflow.formats import Chroma, Family
 from lumaflow.geometry import Geometry
 from lumaflow.lane import beyond_depth
 from lumaflow.options import ColorMode, Options
-from lumaflow.roi import mapped_window, windows_beside
+from lumaflow.roi import mapped_rect, outside_rects
 from lumaflow.tables import chroma_lut
 
 Levels = NDArray[Any]
@@ -43,14 +43,14 @@ def open_plane(geometry: Geometry, output: Geometry, options: Options) -> Plane:
     """The plane of this turned geometry; scratch is taken here."""
     if geometry.layout.family is Family.RGB:
         return ColorPlane(geometry, options)
-    if geometry.layout.chroma is Chroma.WOVEN:
-        return WovenPlane(geometry, options.equalization.chroma_gain)
+    if geometry.layout.chroma is Chroma.PACKED:
+        return Packed422Plane(geometry, options.equalization.chroma_gain)
     if geometry.layout.bits > 8:
-        return WordPlane(geometry, output, options.clamp)
-    return BytePlane()
+        return PlaneU16(geometry, output, options.clamp)
+    return PlaneU8()
 
 
-class BytePlane:
+class PlaneU8:
     """A gray frame of 8 bits, or the luma beside its chroma, is its own plane: nothing is copied."""
 
     clamped = 0
@@ -68,7 +68,7 @@ class BytePlane:
         return out
 
 
-class WordPlane:
+class PlaneU16:
     """Levels of 10 to 16 bits in words, aligned to either end."""
 
     def __init__(self, geometry: Geometry, output: Geometry, clamp: bool) -> None:
@@ -111,8 +111,8 @@ class ColorPlane:
     def __init__(self, geometry: Geometry, options: Options) -> None:
         self._value = options.equalization.color is ColorMode.VALUE
         self._red_first = geometry.layout.blue == 2
-        self._window = mapped_window(geometry, options.region)
-        self._beside = windows_beside(geometry, self._window)
+        self._window = mapped_rect(geometry, options.region)
+        self._beside = outside_rects(geometry, self._window)
         shape = (geometry.height, geometry.width)
         self._raw, self._mapped, self._luma = (np.empty(shape, np.uint8) for _ in range(3))
 
@@ -140,7 +140,7 @@ class ColorPlane:
         return self._luma
 
 
-class WovenPlane:
+class Packed422Plane:
     """The luma between the chroma of yuyv and uyvy."""
 
     clamped = 0
@@ -152,7 +152,7 @@ class WovenPlane:
         self._raw, self._mapped = (np.empty(shape, np.uint8) for _ in range(2))
 
     def split(self, pixels: Levels) -> Levels:
-        pick_luma(pixels, self._channel, self._raw)
+        read_luma(pixels, self._channel, self._raw)
         return self._raw
 
     def mapped(self, out: Levels) -> Levels:
@@ -161,12 +161,12 @@ class WovenPlane:
     def join(self, pixels: Levels, out: Levels) -> None:
         if out is not pixels:
             np.copyto(out, pixels)
-        put_luma(self._mapped, self._channel, out)
+        write_luma(self._mapped, self._channel, out)
         if self._chroma is not None:
             map_chroma(self._chroma, 1 - self._channel, out)
 
     def luma(self, out: Levels) -> Levels:
-        pick_luma(out, self._channel, self._mapped)
+        read_luma(out, self._channel, self._mapped)
         return self._mapped
 
 

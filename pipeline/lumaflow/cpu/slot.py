@@ -8,7 +8,7 @@ from lumaflow.options import Options
 from lumaflow.tables import hog_shape, lbp_shape
 
 
-class Slot:
+class CpuSlot:
     """The buffers of one frame in flight; features that were not asked for are None.
 
     input, output : frames as they come and as they go

@@ -5,7 +5,7 @@ from time import perf_counter
 from lumaflow.stage import Stage
 
 
-class Clock:
+class StageTimer:
     """Starts when it is made; each `lap` gives the time since the last one to a stage, in seconds."""
 
     def __init__(self) -> None:

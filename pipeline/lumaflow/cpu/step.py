@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from lumaflow.cpu.chroma import ChromaPlanes
 from lumaflow.cpu.cores import core_count, on_cores
-from lumaflow.cpu.features import HogField, LbpField
-from lumaflow.cpu.histogram_counter import Counter
-from lumaflow.cpu.lut_state import Mapping
-from lumaflow.cpu.orientation import Turner
+from lumaflow.cpu.features import HogExtractor, LbpExtractor
+from lumaflow.cpu.histogram_counter import HistogramCounter
+from lumaflow.cpu.lut_state import LutState
+from lumaflow.cpu.orientation import PlaneReorienter
 from lumaflow.cpu.plane import open_plane
-from lumaflow.cpu.slot import Slot
-from lumaflow.cpu.stage_timer import Clock
-from lumaflow.cpu.tone_mapper import Curve
+from lumaflow.cpu.slot import CpuSlot
+from lumaflow.cpu.stage_timer import StageTimer
+from lumaflow.cpu.tone_mapper import CpuToneMapper
 from lumaflow.formats import Chroma, PixelFormat
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
@@ -25,7 +25,7 @@ from lumaflow.stage import Stage
 Planes = tuple[NDArray[Any], ...]
 
 
-class Step:
+class CpuStep:
     """Everything that frames share on their way: the mapping, tables and scratch."""
 
     def __init__(self, geometry: Geometry, output: Geometry, options: Options) -> None:
@@ -33,30 +33,30 @@ class Step:
         mode, features = options.equalization.mode, options.hog or options.lbp
         self._cores = core_count(geometry)
         # Words may have to be clamped and woven chroma gained, so these always go their whole way.
-        whole = geometry.layout.bits > 8 or geometry.layout.chroma is Chroma.WOVEN
+        whole = geometry.layout.bits > 8 or geometry.layout.chroma is Chroma.PACKED
         self._untouched = mode is Mode.IDENTITY and not whole
         upright = options.orientation is Orientation.NONE
-        self._turner = None if upright else Turner(geometry, options.orientation)
+        self._turner = None if upright else PlaneReorienter(geometry, options.orientation)
         self._plane = open_plane(turned, output, options)
         self._chroma = ChromaPlanes(turned, options.equalization.chroma_gain)
-        self._counter = Counter(turned, options)
-        self._curve = Curve(turned, output, options)
+        self._counter = HistogramCounter(turned, options)
+        self._curve = CpuToneMapper(turned, output, options)
         self._display = Display(turned, options) if features and output.layout.bits > 8 else None
         curves = [self._curve, self._display.curve] if self._display else [self._curve]
         self._curves = curves
-        self._mapping = Mapping(mode, [curve.own for curve in curves])
-        self._hog = HogField(output, options.hog) if options.hog else None
-        self._lbp = LbpField(output, options.lbp) if options.lbp else None
+        self._mapping = LutState(mode, [curve.own for curve in curves])
+        self._hog = HogExtractor(output, options.hog) if options.hog else None
+        self._lbp = LbpExtractor(output, options.lbp) if options.lbp else None
 
-    def warm_up(self, slot: Slot, frame: Frame) -> None:
+    def warm_up(self, slot: CpuSlot, frame: Frame) -> None:
         """Run `frame` through every kernel, so that the first real one meets compiled code; forget it."""
         self.run(slot, frame, 0, None)
         self._mapping.reset()
 
-    def run(self, slot: Slot, frame: Frame, sequence: int, out: Frame | None) -> Enhanced:
+    def run(self, slot: CpuSlot, frame: Frame, sequence: int, out: Frame | None) -> Enhanced:
         """Enhance one frame in `slot`, into `out` if given. Raises FrameError; then nothing has changed."""
         with on_cores(self._cores):
-            clock = Clock()
+            clock = StageTimer()
             raw = self._upright(slot.take(frame))
             clock.lap(Stage.UPLOAD)
             plane = self._plane.split(raw[0])
@@ -75,12 +75,12 @@ class Step:
     def _upright(self, planes: Planes) -> Planes:
         return planes if self._turner is None else self._turner.turn(planes)
 
-    def _count(self, plane: NDArray[Any], slot: Slot) -> None:
+    def _count(self, plane: NDArray[Any], slot: CpuSlot) -> None:
         self._counter.count(plane, slot.bins)
         if slot.heatmap is not None:
             self._counter.measure(slot.heatmap)
 
-    def _choose_luts(self, slot: Slot, corrupt: bool) -> tuple[LutKind, int]:
+    def _choose_luts(self, slot: CpuSlot, corrupt: bool) -> tuple[LutKind, int]:
         counts = self._counter.fold(slot.bins)
         for curve in self._curves:
             curve.build(*counts)
@@ -97,7 +97,7 @@ class Step:
             np.copyto(target[0], raw[0])
         self._chroma.pass_on(raw[1:], target[1:])
 
-    def _describe(self, target: NDArray[Any], slot: Slot, clock: Clock) -> None:
+    def _describe(self, target: NDArray[Any], slot: CpuSlot, clock: StageTimer) -> None:
         if self._hog is None and self._lbp is None:
             return
         luma = self._display.luma if self._display else self._plane.luma(target)
@@ -109,7 +109,7 @@ class Step:
             clock.lap(Stage.LBP)
 
     def _enhanced(
-        self, slot: Slot, shown: Frame, sequence: int, kind: LutKind, age: int, clock: Clock
+        self, slot: CpuSlot, shown: Frame, sequence: int, kind: LutKind, age: int, clock: StageTimer
     ) -> Enhanced:
         return Enhanced(
             shown,
@@ -135,7 +135,7 @@ class Display:
     """
 
     def __init__(self, turned: Geometry, options: Options) -> None:
-        self.curve = Curve(turned, replace(turned, pixel_format=PixelFormat.GRAY8), options)
+        self.curve = CpuToneMapper(turned, replace(turned, pixel_format=PixelFormat.GRAY8), options)
         self.luts = np.empty_like(self.curve.own)
         self.luma = np.empty((turned.height, turned.width), np.uint8)
 

@@ -10,33 +10,41 @@ from lumaflow.cpu.cores import core_count
 from lumaflow.cpu.lut import clahe_luts, equalize_lut, stretch_lut
 from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
-from lumaflow.roi import counted_window, mapped_window, windows_beside
-from lumaflow.tables import blend, clip_limit, level_span, lut_scale, plain_lut, tile_grid, unmapped_lut
+from lumaflow.roi import histogram_rect, mapped_rect, outside_rects
+from lumaflow.tables import (
+    clip_limit,
+    identity_lut,
+    interpolation_table,
+    level_range,
+    lut_scale,
+    rescale_lut,
+    tile_grid,
+)
 
 Counts = NDArray[np.uint32]
 Levels = NDArray[Any]
 
 
-class Curve:
+class CpuToneMapper:
     """LUTs from the levels of one turned geometry to those of one output; owns tables and scratch."""
 
     def __init__(self, geometry: Geometry, output: Geometry, options: Options) -> None:
         equalization = options.equalization
         columns, rows = equalization.grid
         self._mode = equalization.mode
-        span = level_span(geometry, output)
+        span = level_range(geometry, output)
         self._levels = (span.low, span.high, span.shown_low, span.shown_high)
-        self._unmapped, self._plain = unmapped_lut(span), plain_lut(span)
+        self._unmapped, self._plain = identity_lut(span), rescale_lut(span)
         self._own = np.empty((rows, columns, span.size), output.dtype)
         self._own[:] = self._unmapped
-        left, top, right, bottom = counted_window(geometry, options.region)
+        left, top, right, bottom = histogram_rect(geometry, options.region)
         tile = tile_grid(right - left, bottom - top, equalization.grid)
         self._limit = clip_limit(equalization.clip_limit, tile.tile_pixels, span.high - span.low + 1)
         self._scale = lut_scale(tile.tile_pixels, span.shown_high - span.shown_low)
-        self._window = mapped_window(geometry, options.region)
-        self._beside = windows_beside(geometry, self._window)
-        self._blend_x = blend(geometry.width, tile.tile_width, columns, left)
-        self._blend_y = blend(geometry.height, tile.tile_height, rows, top)
+        self._window = mapped_rect(geometry, options.region)
+        self._beside = outside_rects(geometry, self._window)
+        self._blend_x = interpolation_table(geometry.width, tile.tile_width, columns, left)
+        self._blend_y = interpolation_table(geometry.height, tile.tile_height, rows, top)
         self._open_scratch(geometry)
 
     def _open_scratch(self, geometry: Geometry) -> None:

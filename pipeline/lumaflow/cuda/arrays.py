@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow.cuda.frame_plan import Scope, scope_of, size_of
+from lumaflow.cuda.frame_plan import FramePlan, plan_frame, rect_size
 from lumaflow.cuda.launch import REPLICAS, plan_histogram
-from lumaflow.cuda.launch_config import DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.cuda.launch_u16 import all_parts, plan_count
 from lumaflow.frame import Geometry
 from lumaflow.options import Mode, Options
 from lumaflow.tables import (
     LEVELS,
-    blend,
     chroma_lut,
     hog_gamma,
     hog_shape,
+    identity_lut,
+    interpolation_table,
     lbp_labels,
     lbp_shape,
-    level_span,
-    plain_lut,
-    unmapped_lut,
+    level_range,
+    rescale_lut,
 )
 
 Spec = dict[str, tuple[tuple[int, ...], type[np.generic]]]
@@ -34,7 +34,7 @@ Spec = dict[str, tuple[tuple[int, ...], type[np.generic]]]
 
 def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[Any]]:
     """Host tables that the kernels read; uploaded once, when the lane opens."""
-    scope = scope_of(geometry, options)
+    scope = plan_frame(geometry, options)
     tables: dict[str, NDArray[Any]] = {}
     if scope.tile_counts is not None:
         grid = scope.counted_tiles()
@@ -54,12 +54,14 @@ def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[A
     return tables
 
 
-def scratch_arrays(geometry: Geometry, options: Options, shapes: Shapes = DEFAULT_SHAPES) -> Spec:
+def scratch_arrays(
+    geometry: Geometry, options: Options, shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG
+) -> Spec:
     """Device memory of one lane that no result lies in. All zero at first; each step leaves it ready.
 
     They serve one frame at a time, in order.
     """
-    scope = scope_of(geometry, options, shapes)
+    scope = plan_frame(geometry, options, shapes)
     return _word_scratch(scope) if scope.deep else _byte_scratch(scope)
 
 
@@ -68,7 +70,7 @@ def result_arrays(geometry: Geometry, options: Options) -> Spec:
 
     `luma` is what the features describe of mixed or deep pixels.
     """
-    scope = scope_of(geometry, options)
+    scope = plan_frame(geometry, options)
     (columns, rows), output = options.equalization.grid, scope.output
     places = (rows, columns, scope.levels)
     spec: Spec = {"bins": ((scope.levels,), np.uint32), "luts": (places, output.dtype.type)}
@@ -92,37 +94,37 @@ def result_arrays(geometry: Geometry, options: Options) -> Spec:
 
 def first_luts(geometry: Geometry, options: Options) -> dict[str, NDArray[Any]]:
     """(2^b,) LUTs that map nothing, by the name of the arrays that begin with them."""
-    scope = scope_of(geometry, options)
-    luts = {"luts": unmapped_lut(scope.span)}
+    scope = plan_frame(geometry, options)
+    luts = {"luts": identity_lut(scope.span)}
     if scope.display is not None:
-        luts["display_luts"] = unmapped_lut(level_span(scope.turned, scope.display))
+        luts["display_luts"] = identity_lut(level_range(scope.turned, scope.display))
     return luts
 
 
-def display_scope(scope: Scope) -> Scope | None:
+def display_scope(scope: FramePlan) -> FramePlan | None:
     """The scope of the curve that only the features see, if there is one."""
     return None if scope.display is None else replace(scope, output=scope.display)
 
 
-def _blends(scope: Scope) -> dict[str, NDArray[Any]]:
-    grid, (width, height), (x, y) = scope.mapped_tiles(), size_of(scope.mapped), scope.origin
+def _blends(scope: FramePlan) -> dict[str, NDArray[Any]]:
+    grid, (width, height), (x, y) = scope.mapped_tiles(), rect_size(scope.mapped), scope.origin
     tables: dict[str, NDArray[Any]] = {}
     for axis, size, tile_size, tiles, origin in (
         ("x", width, grid.tile_width, grid.columns, x),
         ("y", height, grid.tile_height, grid.rows, y),
     ):
-        table = blend(size, tile_size, tiles, origin)
+        table = interpolation_table(size, tile_size, tiles, origin)
         shares = np.stack([table.rest, table.weight], axis=1)
         tables |= {f"edges_{axis}": table.edges, f"blend_{axis}": shares}
     return tables
 
 
-def _fixed_luts(scope: Scope, output: Geometry) -> dict[str, NDArray[Any]]:
-    span = level_span(scope.turned, output)
-    return {"plain": plain_lut(span), "unmapped": unmapped_lut(span)}
+def _fixed_luts(scope: FramePlan, output: Geometry) -> dict[str, NDArray[Any]]:
+    span = level_range(scope.turned, output)
+    return {"plain": rescale_lut(span), "unmapped": identity_lut(span)}
 
 
-def _byte_scratch(scope: Scope) -> Spec:
+def _byte_scratch(scope: FramePlan) -> Spec:
     parts, columns, rows = plan_histogram(scope).grid
     spec: Spec = {
         "totals": ((REPLICAS, LEVELS), np.uint32),
@@ -133,7 +135,7 @@ def _byte_scratch(scope: Scope) -> Spec:
     return spec
 
 
-def _word_scratch(scope: Scope) -> Spec:
+def _word_scratch(scope: FramePlan) -> Spec:
     _, columns, rows = plan_count(scope).grid
     parts = all_parts(scope, int(plan_count(scope).numbers[2]))
     spec: Spec = {"partials": ((rows, columns, parts, scope.levels), np.uint32)}

@@ -16,13 +16,13 @@ from cupy.cuda import nvrtc, runtime
 
 from lumaflow.cuda import launch, launch_config, launch_u16
 from lumaflow.cuda.compiler import FLAGS, FOLDER
-from lumaflow.cuda.launch_config import CHOICES, DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.launch_config import CHOICES, DEFAULT_LAUNCH_CONFIG, LaunchConfig
 
 MOST_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class CacheKey:
     """What shapes were measured on.
 
     gpu : its name
@@ -40,9 +40,9 @@ class Key:
         return f"shapes-{sha256(repr(self).encode()).hexdigest()[:16]}.json"
 
 
-def shapes_for(index: int) -> Shapes:
+def launch_config_for(index: int) -> LaunchConfig:
     """What lanes on GPU `index` plan their launches with."""
-    return load(key_of(index), cache_folder()) or DEFAULT_SHAPES
+    return load(key_of(index), cache_folder()) or DEFAULT_LAUNCH_CONFIG
 
 
 def kept_for(index: int) -> Path | None:
@@ -58,10 +58,10 @@ def cache_folder() -> Path:
 
 
 @cache
-def key_of(index: int) -> Key:
+def key_of(index: int) -> CacheKey:
     """The key of GPU `index` as it is now."""
     name = runtime.getDeviceProperties(index)["name"].decode()
-    return Key(name, runtime.driverGetVersion(), kernels_digest(nvrtc.getVersion()))
+    return CacheKey(name, runtime.driverGetVersion(), kernels_digest(nvrtc.getVersion()))
 
 
 def kernels_digest(compiler: tuple[int, int]) -> str:
@@ -73,7 +73,7 @@ def kernels_digest(compiler: tuple[int, int]) -> str:
     return digest.hexdigest()
 
 
-def load(key: Key, folder: Path) -> Shapes | None:
+def load(key: CacheKey, folder: Path) -> LaunchConfig | None:
     """The shapes stored for `key`; None unless they are whole and such as a search could have found."""
     try:
         with (folder / key.file).open("rb") as file:
@@ -86,10 +86,10 @@ def load(key: Key, folder: Path) -> Shapes | None:
     if not isinstance(found, dict) or found.keys() != CHOICES.keys():
         return None
     known = all(type(value) is int and value in CHOICES[name] for name, value in found.items())
-    return Shapes(**found) if known else None
+    return LaunchConfig(**found) if known else None
 
 
-def store(key: Key, found: Shapes, folder: Path) -> Path:
+def store(key: CacheKey, found: LaunchConfig, folder: Path) -> Path:
     """Keep shapes for `key`, all at once or not at all; the file. Raises OSError where that is refused."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"key": asdict(key), "shapes": asdict(found)}, indent=2)

@@ -13,7 +13,7 @@ STICKY = frozenset({46, 214, 220, 700, 702, 708, 709, 710, 714, 715, 716, 717, 7
 """Codes after which every further call of this process fails: illegal address, launch failure, ECC ..."""
 
 
-class translated:  # in lower case like those of contextlib
+class translate_cuda_errors:  # in lower case like those of contextlib
     """Raise CUDA errors of the enclosed lines as a DeviceError that says what was being done.
 
     Can be entered again and again: a lane keeps those of its every frame.

@@ -3,17 +3,17 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lumaflow.cuda.launch_config import DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.formats import Chroma, Family, PixelFormat
 from lumaflow.geometry import Geometry
 from lumaflow.lane import output_geometry
 from lumaflow.options import Mode, Options, Orientation
-from lumaflow.roi import Window, counted_window, mapped_window
-from lumaflow.tables import Span, TileGrid, level_span, tile_grid
+from lumaflow.roi import Rect, histogram_rect, mapped_rect
+from lumaflow.tables import LevelRange, TileGrid, level_range, tile_grid
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class FramePlan:
     """Of one lane; windows in pixels of the turned frame.
 
     turned, output : geometries of a frame once it is turned, and of the enhanced one
@@ -25,9 +25,9 @@ class Scope:
     options: Options
     turned: Geometry
     output: Geometry
-    counted: Window
-    mapped: Window
-    shapes: Shapes
+    counted: Rect
+    mapped: Rect
+    shapes: LaunchConfig
 
     @property
     def deep(self) -> bool:
@@ -40,9 +40,9 @@ class Scope:
         return 1 << self.turned.layout.bits
 
     @property
-    def span(self) -> Span:
+    def span(self) -> LevelRange:
         """Levels that are mapped, and to which."""
-        return level_span(self.turned, self.output)
+        return level_range(self.turned, self.output)
 
     @property
     def features(self) -> bool:
@@ -60,7 +60,7 @@ class Scope:
     def needs_luma(self) -> bool:
         """Whether the features need a plane of their own; an enhanced frame of one byte a pixel is it."""
         layout = self.output.layout
-        mixed = layout.family is Family.RGB or layout.chroma is Chroma.WOVEN
+        mixed = layout.family is Family.RGB or layout.chroma is Chroma.PACKED
         return self.features and (mixed or layout.bits > 8)
 
     @property
@@ -104,11 +104,11 @@ class Scope:
 
     def counted_tiles(self) -> TileGrid:
         """The tiles that are counted; without tiles, what is counted is one."""
-        return tile_grid(*size_of(self.counted), self.tile_counts or (1, 1))
+        return tile_grid(*rect_size(self.counted), self.tile_counts or (1, 1))
 
     def mapped_tiles(self) -> TileGrid:
         """The tiles that have a LUT each."""
-        return tile_grid(*size_of(self.counted), self.options.equalization.grid)
+        return tile_grid(*rect_size(self.counted), self.options.equalization.grid)
 
     @property
     def origin(self) -> tuple[int, int]:
@@ -116,20 +116,22 @@ class Scope:
         return self.counted[0] - self.mapped[0], self.counted[1] - self.mapped[1]
 
 
-def scope_of(geometry: Geometry, options: Options, shapes: Shapes = DEFAULT_SHAPES) -> Scope:
+def plan_frame(
+    geometry: Geometry, options: Options, shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG
+) -> FramePlan:
     """The scope of a lane. Raises OptionError when the options do not fit the frames."""
     output, turned = output_geometry(geometry, options), geometry.turned(options.orientation)
-    counted, mapped = counted_window(turned, options.region), mapped_window(turned, options.region)
-    return Scope(geometry, options, turned, output, counted, mapped, shapes)
+    counted, mapped = histogram_rect(turned, options.region), mapped_rect(turned, options.region)
+    return FramePlan(geometry, options, turned, output, counted, mapped, shapes)
 
 
-def size_of(window: Window) -> tuple[int, int]:
+def rect_size(window: Rect) -> tuple[int, int]:
     """(width, height) of a window."""
     left, top, right, bottom = window
     return right - left, bottom - top
 
 
-def inside(plane: Any, window: Window) -> Any:
+def crop(plane: Any, window: Rect) -> Any:
     """A view of the pixels of a plane that lie in a window."""
     left, top, right, bottom = window
     return plane[top:bottom, left:right]

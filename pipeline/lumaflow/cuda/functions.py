@@ -28,12 +28,12 @@ from lumaflow.arguments import (
 from lumaflow.cuda import launch, launch_u16
 from lumaflow.cuda import orientation as turns
 from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
-from lumaflow.cuda.compiler import compile_kernels, kernel_sources, mapping_source, turn_source
-from lumaflow.cuda.cuda_errors import translated
-from lumaflow.cuda.frame_plan import scope_of
+from lumaflow.cuda.compiler import compile_kernels, kernel_sources, orientation_source, tone_mapping_source
+from lumaflow.cuda.cuda_errors import translate_cuda_errors
+from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.interop import stream_of, view
 from lumaflow.cuda.launch import NULL, Kernels
-from lumaflow.cuda.tone_mapper import open_tone
+from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.formats import Range
 from lumaflow.geometry import Geometry
 from lumaflow.lane import beyond_depth, output_geometry
@@ -50,7 +50,7 @@ from lumaflow.options import (
     Output,
     Region,
 )
-from lumaflow.tables import hog_shape, lbp_shape, level_span, plain_lut, turn_of, unmapped_lut
+from lumaflow.tables import axis_map, hog_shape, identity_lut, lbp_shape, level_range, rescale_lut
 
 KEPT = 64
 """Sets of kernels and tables that are kept for the next call."""
@@ -76,15 +76,15 @@ def build_lut(
         counts = _packed(view(bins), 16)
         pixel = bins_geometry(counts, equalization, range)
         shown = output_geometry(pixel, Options(output=output))
-        span = level_span(pixel, shown)
+        span = level_range(pixel, shown)
         lut = _result(out, counts.shape, shown.dtype)
         if equalization.mode is Mode.IDENTITY:
-            lut.set(unmapped_lut(span), stream=at)
+            lut.set(identity_lut(span), stream=at)
             return _given(out, lut)
         plan = launch_u16.plan_mapping(span, equalization, int(counts.sum()), 1, "words_lut")
-        source = mapping_source(pixel.layout.bits, lut.itemsize * 8, equalization.mode)
+        source = tone_mapping_source(pixel.layout.bits, lut.itemsize * 8, equalization.mode)
         kernels = _kernels(counts.device.id, (source,))
-        launch_u16.launch_mapping(at, kernels, plan, counts, cupy.asarray(plain_lut(span)), NULL, NULL, lut)
+        launch_u16.launch_mapping(at, kernels, plan, counts, cupy.asarray(rescale_lut(span)), NULL, NULL, lut)
         return _given(out, lut)
 
 
@@ -116,7 +116,7 @@ def clahe(
         mapped = _result(out, plane.shape, shown.dtype, align=1)
         tone, found = _counted(at, plane, geometry, options)
         if equalization.mode is Mode.IDENTITY:
-            found["luts"].set(unmapped_lut(level_span(geometry, shown))[None, None], stream=at)
+            found["luts"].set(identity_lut(level_range(geometry, shown))[None, None], stream=at)
         tone.apply(at, plane, found, found | {"enhanced": mapped})
         return _given(out, mapped)
 
@@ -146,7 +146,7 @@ def lbp(luma: Any, neighborhood: Neighborhood, mapping: LbpMapping, out: Any, st
         return _given(out, cells)
 
 
-def turn(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Any:
+def apply_orientation(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Any:
     """See `lumaflow.functions.turn`."""
     with _on(pixels, stream) as at:
         source = view(pixels)
@@ -156,9 +156,11 @@ def turn(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Any:
         height, width = source.shape[:2]
         turned = _result(out, turned_shape(source, orientation), source.dtype, pixel_bytes & -pixel_bytes)
         check_apart(cupy.may_share_memory(turned, source))
-        kernels = _kernels(source.device.id, (turn_source(turn_of(orientation).swapped, pixel_bytes),))
-        plan = turns.plan_turn(orientation, width, height, pixel_bytes)
-        turns.launch_turn(at, kernels, plan, source, turned)
+        kernels = _kernels(
+            source.device.id, (orientation_source(axis_map(orientation).swapped, pixel_bytes),)
+        )
+        plan = turns.plan_reorient(orientation, width, height, pixel_bytes)
+        turns.launch_reorient(at, kernels, plan, source, turned)
         return _given(out, turned)
 
 
@@ -172,7 +174,7 @@ def _counted(at: Any, plane: Any, geometry: Geometry, options: Options, bins: An
     found = {name: cupy.empty(*spec) for name, spec in result_arrays(geometry, options).items()}
     if bins is not None:
         found["bins"] = bins
-    tone = open_tone(scope_of(geometry, options), kernels, tables, scratch)
+    tone = open_tone_mapper(plan_frame(geometry, options), kernels, tables, scratch)
     tone.count(at, plane, found, None)
     beyond = found["beyond"].get(stream=at) if "beyond" in found else (0, 0)
     if beyond[0]:
@@ -198,7 +200,7 @@ def _kernels(device: int, sources: tuple[Any, ...]) -> Kernels:
 def _on(array: Any, stream: Any) -> Iterator[Any]:
     """Make the array's device and the stream the current ones; the stream."""
     index = array.__dlpack_device__()[1] if hasattr(array, "__dlpack_device__") else view(array).device.id
-    with translated("running a function"), cupy.cuda.Device(index):
+    with translate_cuda_errors("running a function"), cupy.cuda.Device(index):
         at = stream_of(stream)
         with at:
             yield at

@@ -7,19 +7,19 @@ from typing import Any, Self
 import cupy
 
 from lumaflow.cuda import transfer
-from lumaflow.cuda.autotune_cache import shapes_for
-from lumaflow.cuda.cuda_errors import translated
-from lumaflow.cuda.frame_plan import scope_of
-from lumaflow.cuda.launch_config import Shapes
-from lumaflow.cuda.result import deliver, reachable, shares_chroma
-from lumaflow.cuda.ring import Planes, Ring, Slot, Ticket
-from lumaflow.cuda.step import Step
+from lumaflow.cuda.autotune_cache import launch_config_for
+from lumaflow.cuda.cuda_errors import translate_cuda_errors
+from lumaflow.cuda.frame_plan import plan_frame
+from lumaflow.cuda.launch_config import LaunchConfig
+from lumaflow.cuda.result import accessible_from_gpu, build_result, shares_chroma
+from lumaflow.cuda.ring import CudaSlot, InFlightFrame, Planes, Ring
+from lumaflow.cuda.step import CudaStep
 from lumaflow.cuda.streams import Streams, record_outside, wait_outside
 from lumaflow.errors import StateError
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
 from lumaflow.lane import beyond_depth, check_frame, output_geometry
-from lumaflow.lut_history import Succession
+from lumaflow.lut_history import LutSelector
 from lumaflow.options import Options
 from lumaflow.stage import Stage
 
@@ -27,7 +27,7 @@ WHOLE_FRAME_BYTES = 3 << 20
 """Frames up to here are captured with their copies: at 720p a frame then takes 33 us instead of 44, for the
 host is what limits. At 1080p both are alike; at 4K single copies keep the wire busier, by 1 to 2 % (H200)."""
 
-ENQUEUING, WAITING = translated("enqueuing a frame"), translated("waiting for a frame")
+ENQUEUING, WAITING = translate_cuda_errors("enqueuing a frame"), translate_cuda_errors("waiting for a frame")
 
 
 class CudaLane:
@@ -46,7 +46,7 @@ class CudaLane:
     """
 
     def __init__(
-        self, index: int, geometry: Geometry, options: Options, shapes: Shapes | None = None
+        self, index: int, geometry: Geometry, options: Options, shapes: LaunchConfig | None = None
     ) -> None:
         self.device = f"cuda:{index}"
         self.geometry = geometry
@@ -55,12 +55,12 @@ class CudaLane:
         self._stays = _chroma_stays(geometry, options)
         self._device = cupy.cuda.Device(index)
         null = cupy.cuda.Stream.null  # which clears and fills a lane's memory, whatever the caller's stream
-        with translated(f"opening a lane for {geometry}"), self._device, null:
+        with translate_cuda_errors(f"opening a lane for {geometry}"), self._device, null:
             self._streams = Streams()
-            self._step = Step(geometry, options, self._streams, shapes or shapes_for(index))
+            self._step = CudaStep(geometry, options, self._streams, shapes or launch_config_for(index))
             self._ring: Ring | None = Ring(geometry, options)
             # Whose mapping a frame is given, at its submission; and, with the refused ones left out, as told.
-            self._planned, self._told = (Succession(options.equalization.mode) for _ in range(2))
+            self._planned, self._told = (LutSelector(options.equalization.mode) for _ in range(2))
             self._sequence = 0
             null.synchronize()  # the lane's streams do not wait for it
             if options.graph:
@@ -111,7 +111,7 @@ class CudaLane:
         if ring is None:
             return
         try:
-            with translated("closing a lane"), self._device:
+            with translate_cuda_errors("closing a lane"), self._device:
                 self._synchronize(ring)
         finally:
             del self._step, self._streams
@@ -124,7 +124,7 @@ class CudaLane:
     ) -> None:
         self.close()
 
-    def _capture(self, slot: Slot, previous: Slot) -> None:
+    def _capture(self, slot: CudaSlot, previous: CudaSlot) -> None:
         """Capture all that becomes of a frame that lies in `slot` and whose picture stays there.
 
         Such a graph has a stream of its own, so that one frame goes up and another comes down while a third
@@ -151,7 +151,7 @@ class CudaLane:
             slot.down_described.enqueue(stream)
         slot.whole_graph = stream.end_capture()
 
-    def _enqueue(self, previous: Slot, slot: Slot, ticket: Ticket) -> None:
+    def _enqueue(self, previous: CudaSlot, slot: CudaSlot, ticket: InFlightFrame) -> None:
         settled = _settle(slot, ticket)
         if settled and slot.whole_graph is not None and ticket.plain:
             slot.whole_graph.launch(slot.stream)
@@ -163,7 +163,7 @@ class CudaLane:
             self._describe(slot, ticket)
         self._download(slot, ticket)
 
-    def _upload(self, slot: Slot, ticket: Ticket, settled: bool) -> None:
+    def _upload(self, slot: CudaSlot, ticket: InFlightFrame, settled: bool) -> None:
         upload, planes = self._streams.upload, ticket.frame.planes
         if not settled:
             _wait_for_owners(upload, planes)
@@ -175,7 +175,7 @@ class CudaLane:
                 transfer.copy_planes(upload, planes[:count], slot.incoming[:count])
         slot.uploaded.record(upload)
 
-    def _map(self, previous: Slot, slot: Slot, ticket: Ticket) -> None:
+    def _map(self, previous: CudaSlot, slot: CudaSlot, ticket: InFlightFrame) -> None:
         enhance = self._streams.enhance
         enhance.wait_event(slot.uploaded)
         enhance.wait_event(previous.mapped)
@@ -186,7 +186,7 @@ class CudaLane:
         slot.mapped.record(enhance)
         slot.enhanced.record(enhance)
 
-    def _describe(self, slot: Slot, ticket: Ticket) -> None:
+    def _describe(self, slot: CudaSlot, ticket: InFlightFrame) -> None:
         hog = self._streams.hog
         hog.wait_event(slot.enhanced)
         if self.options.graph:
@@ -195,7 +195,7 @@ class CudaLane:
             self._step.describe(slot, ticket.timed)
         slot.described.record(hog)
 
-    def _download(self, slot: Slot, ticket: Ticket) -> None:
+    def _download(self, slot: CudaSlot, ticket: InFlightFrame) -> None:
         """The picture goes down while it is described."""
         download, clock, timed = self._streams.download, slot.clock, ticket.timed
         download.wait_event(slot.enhanced)
@@ -214,14 +214,14 @@ class CudaLane:
                 slot.down_described.enqueue(download)
         slot.done.record(download)
 
-    def _ticket(self, ring: Ring, frame: Frame, out: Frame | None) -> Ticket:
+    def _ticket(self, ring: Ring, frame: Frame, out: Frame | None) -> InFlightFrame:
         kind, age = self._planned.next
         timed = ring.submitted % self.options.timing_every == 0
-        direct = out is not None and all(map(reachable, out.planes))
+        direct = out is not None and all(map(accessible_from_gpu, out.planes))
         in_place = out is not None and self._stays and shares_chroma(frame, out)
-        return Ticket(frame, out, direct, in_place, kind, age, timed)
+        return InFlightFrame(frame, out, direct, in_place, kind, age, timed)
 
-    def _outcome(self, slot: Slot) -> Enhanced:
+    def _outcome(self, slot: CudaSlot) -> Enhanced:
         """What a finished slot holds. Raises FrameError for a frame that is refused."""
         ticket = slot.ticket
         assert ticket is not None
@@ -234,7 +234,7 @@ class CudaLane:
         if kind is LutKind.OWN and not ticket.own:
             kind, age = ticket.lut_kind, ticket.lut_age  # it was behind a refused first frame
         self._sequence += 1
-        return deliver(slot, self.options, self._sequence - 1, (kind, age), beyond)
+        return build_result(slot, self.options, self._sequence - 1, (kind, age), beyond)
 
     def _synchronize(self, ring: Ring) -> None:
         """Wait until nothing is under way."""
@@ -242,7 +242,7 @@ class CudaLane:
         for slot in ring.slots:
             slot.stream.synchronize()
 
-    def _next_slot(self, ring: Ring) -> Slot:
+    def _next_slot(self, ring: Ring) -> CudaSlot:
         if self.in_flight == self.options.slots:
             raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
         return ring.next()
@@ -255,7 +255,7 @@ class CudaLane:
 
 def _chroma_stays(geometry: Geometry, options: Options) -> bool:
     """Whether the planes beside the luma come out as they went in."""
-    scope = scope_of(geometry, options)
+    scope = plan_frame(geometry, options)
     return not (scope.turns or scope.gains) and len(geometry.plane_shapes) > 1
 
 
@@ -266,12 +266,12 @@ def _wait_for_owners(stream: Any, planes: Planes) -> None:
             stream.wait_event(cupy.cuda.get_current_stream().record())
 
 
-def _settle(slot: Slot, ticket: Ticket) -> bool:
+def _settle(slot: CudaSlot, ticket: InFlightFrame) -> bool:
     """Whether the frame lies in the slot's input: born there, or moved, for the GPU cannot read it itself."""
     frame, born = ticket.frame, slot.input
     if frame.pixels is born.pixels and frame.chroma is born.chroma:
         return True
-    if all(map(reachable, frame.planes)):
+    if all(map(accessible_from_gpu, frame.planes)):
         return False
     _move(frame.planes, born.planes, ticket.in_place)
     return True

@@ -1,8 +1,9 @@
 """The geometry of every launch and the launches themselves; the order of a step is `step`'s business.
 
-A `Plan` is made once, from geometry, options and shapes alone, without a GPU. A launch function enqueues one
-kernel on the given stream and returns at once. Arrays are CuPy arrays (NumPy ones when the kernels run on the
-CPU in tests): any pitch, any offset; a kernel's callable is CuPy's `RawKernel` or the tests' stand-in.
+A `LaunchPlan` is made once, from geometry, options and launch configuration alone, without a GPU. A launch
+function enqueues one kernel on the given stream and returns at once. Arrays are CuPy arrays (NumPy ones when
+the kernels run on the CPU in tests): any pitch, any offset; a callable is CuPy's `RawKernel` or the tests'
+stand-in.
 """
 
 from collections.abc import Mapping
@@ -11,11 +12,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lumaflow.cuda.frame_plan import Scope, size_of
-from lumaflow.cuda.launch_config import DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.frame_plan import FramePlan, rect_size
+from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.frame import Geometry
 from lumaflow.options import Equalization, HogLayout, Lbp, Mode
-from lumaflow.tables import HOG_BLOCK_PX, HOG_CELL_PX, LBP_CELL_PX, Span, blend, clip_limit, lut_scale
+from lumaflow.tables import (
+    HOG_BLOCK_PX,
+    HOG_CELL_PX,
+    LBP_CELL_PX,
+    LevelRange,
+    clip_limit,
+    interpolation_table,
+    lut_scale,
+)
 
 REPLICAS = 16
 """Copies of the global bins between which the histogram's blocks spread their additions."""
@@ -53,7 +62,7 @@ Kernels = Mapping[str, Kernel]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LaunchPlan:
     """How one kernel is launched, and the scalar arguments that geometry and options fix."""
 
     kernel: str
@@ -63,20 +72,20 @@ class Plan:
     shared_bytes: int = 0
 
 
-def plan_features(scope: Scope) -> tuple[Plan | None, Plan | None]:
+def plan_features(scope: FramePlan) -> tuple[LaunchPlan | None, LaunchPlan | None]:
     """The launches of HOG and LBP of the enhanced frame."""
     output, options = scope.output, scope.options
     hog = plan_hog(output, options.hog.layout, scope.shapes) if options.hog else None
     return hog, plan_lbp(output, options.lbp) if options.lbp else None
 
 
-def plan_histogram(scope: Scope) -> Plan:
+def plan_histogram(scope: FramePlan) -> LaunchPlan:
     """Blocks (part of a tile, tile column, tile row); without tiles the frame is one."""
     tiles, shapes = scope.counted_tiles(), scope.shapes
     blocks = shapes.histogram_blocks if scope.tile_counts is None else shapes.tile_histogram_blocks
     most = max(blocks // (tiles.columns * tiles.rows), 1)
     part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // shapes.histogram_pixels, most))
-    return Plan(
+    return LaunchPlan(
         "histogram",
         (parts, tiles.columns, tiles.rows),
         (HISTOGRAM_THREADS, 1, 1),
@@ -89,20 +98,22 @@ def plan_histogram(scope: Scope) -> Plan:
     )
 
 
-def limit_and_scale(equalization: Equalization, span: Span, pixels: int) -> tuple[np.generic, np.generic]:
+def limit_and_scale(
+    equalization: Equalization, span: LevelRange, pixels: int
+) -> tuple[np.generic, np.generic]:
     """Clip limit and levels a count, of a histogram of so many pixels."""
     limit = clip_limit(equalization.clip_limit, pixels, span.high - span.low + 1)
     return np.int32(limit), lut_scale(pixels, span.shown_high - span.shown_low)
 
 
-def plan_apply(scope: Scope) -> Plan:
+def plan_apply(scope: FramePlan) -> LaunchPlan:
     """One LUT: a thread a chunk of 16 pixels. CLAHE: blocks (between tile centres x, y, part of its rows)."""
     equalization, shapes = scope.options.equalization, scope.shapes
     if equalization.mode is not Mode.CLAHE:
-        return plan_lut("apply_lut", *size_of(scope.mapped), shapes)
+        return plan_lut("apply_lut", *rect_size(scope.mapped), shapes)
     grid, part_height = rectangles(scope, shapes.clahe_blocks, shapes.clahe_pixels)
     columns, rows = equalization.tiles
-    return Plan(
+    return LaunchPlan(
         "apply_clahe",
         grid,
         (APPLY_THREADS, 1, 1),
@@ -110,34 +121,36 @@ def plan_apply(scope: Scope) -> Plan:
     )
 
 
-def plan_beside(scope: Scope) -> Plan | None:
+def plan_beside(scope: FramePlan) -> LaunchPlan | None:
     """The copy of the whole frame, over which the mapped pixels are put; None where all are mapped."""
     height, width = scope.turned.shape[:2]
     return plan_lut("beside", width, height, scope.shapes) if scope.beside else None
 
 
-def plan_lut(kernel: str, width: int, height: int, shapes: Shapes) -> Plan:
+def plan_lut(kernel: str, width: int, height: int, shapes: LaunchConfig) -> LaunchPlan:
     """One LUT: a thread a chunk of 16 pixels."""
     chunks = height * (width // CHUNK_PX + 2)
     blocks = min(-(-chunks // APPLY_THREADS), shapes.lut_blocks)
-    return Plan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
+    return LaunchPlan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
 
 
-def rectangles(scope: Scope, blocks: int, pixels: int) -> tuple[tuple[int, int, int], int]:
+def rectangles(scope: FramePlan, blocks: int, pixels: int) -> tuple[tuple[int, int, int], int]:
     """The grid that cuts what is mapped along tile centres, and the rows of a part.
 
     blocks, pixels : most blocks to aim at, fewest pixels worth one
     """
     columns, rows = scope.options.equalization.tiles
-    tiles, height = scope.mapped_tiles(), size_of(scope.mapped)[1]
-    edges = blend(height, tiles.tile_height, rows, scope.origin[1]).edges
+    tiles, height = scope.mapped_tiles(), rect_size(scope.mapped)[1]
+    edges = interpolation_table(height, tiles.tile_height, rows, scope.origin[1]).edges
     widest = int(np.diff(edges).max())
     most = max(blocks // (columns + 1) // rows, 1)
     part_height, parts = cut(widest, min(widest * tiles.tile_width // pixels, most))
     return (columns + 1, rows + 1, parts), part_height
 
 
-def plan_hog(geometry: Geometry, layout: HogLayout, shapes: Shapes = DEFAULT_SHAPES) -> Plan | None:
+def plan_hog(
+    geometry: Geometry, layout: HogLayout, shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG
+) -> LaunchPlan | None:
     """Blocks (strip of cells, run of rows); None where the frame is too small for a descriptor."""
     if layout is HogLayout.COMPACT:
         name, step = "hog_cells", HOG_CELLS
@@ -152,20 +165,22 @@ def plan_hog(geometry: Geometry, layout: HogLayout, shapes: Shapes = DEFAULT_SHA
         return None
     strips = -(-columns // step)
     runs = min(max(shapes.hog_blocks // strips, 1), rows)
-    return Plan(name, (strips, runs, 1), (HOG_CELLS * HOG_CELL_PX, 1, 1), (np.int32(columns), np.int32(rows)))
+    return LaunchPlan(
+        name, (strips, runs, 1), (HOG_CELLS * HOG_CELL_PX, 1, 1), (np.int32(columns), np.int32(rows))
+    )
 
 
-def plan_lbp(geometry: Geometry, lbp: Lbp) -> Plan:
+def plan_lbp(geometry: Geometry, lbp: Lbp) -> LaunchPlan:
     """Blocks (16 cells side by side, row of cells)."""
     cells_x, cells_y = (-(-side // LBP_CELL_PX) for side in (geometry.width, geometry.height))
     cells = LBP_BLOCK[0] * QUAD_PX // LBP_CELL_PX
-    return Plan("lbp", (-(-cells_x // cells), cells_y, 1), LBP_BLOCK, (np.int32(cells_x),))
+    return LaunchPlan("lbp", (-(-cells_x // cells), cells_y, 1), LBP_BLOCK, (np.int32(cells_x),))
 
 
 def launch_histogram(
     stream: Any,
     kernels: Kernels,
-    plan: Plan,
+    plan: LaunchPlan,
     pixels: Any,
     tables: Mapping[str, Any],
     scratch: Mapping[str, Any],
@@ -195,7 +210,7 @@ def launch_histogram(
 def launch_apply(
     stream: Any,
     kernels: Kernels,
-    plan: Plan,
+    plan: LaunchPlan,
     pixels: Any,
     luts: Any,
     tables: Mapping[str, Any],
@@ -213,7 +228,7 @@ def launch_apply(
 
 
 def launch_hog(
-    stream: Any, kernels: Kernels, plan: Plan, luma: Any, tables: Mapping[str, Any], hog: Any
+    stream: Any, kernels: Kernels, plan: LaunchPlan, luma: Any, tables: Mapping[str, Any], hog: Any
 ) -> None:
     """Describe the enhanced luma by HOG, in the layout the plan was made for."""
     launch(stream, kernels, plan, *plane_arguments(luma), tables["hog_gamma"], *plan.numbers, hog)
@@ -222,7 +237,7 @@ def launch_hog(
 def launch_lbp(
     stream: Any,
     kernels: Kernels,
-    plan: Plan,
+    plan: LaunchPlan,
     luma: Any,
     tables: Mapping[str, Any],
     lbp: Any,
@@ -238,7 +253,7 @@ def launch_lbp(
     )
 
 
-def launch(stream: Any, kernels: Kernels, plan: Plan, *args: Any) -> None:
+def launch(stream: Any, kernels: Kernels, plan: LaunchPlan, *args: Any) -> None:
     """Enqueue one kernel."""
     kernels[plan.kernel](plan.grid, plan.block, args, shared_mem=plan.shared_bytes, stream=stream)
 

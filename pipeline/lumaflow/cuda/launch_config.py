@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Shapes:
+class LaunchConfig:
     """The numbers that the launches of a lane are planned with.
 
     `..._blocks` : most blocks of threads to cut a frame into
@@ -31,11 +31,11 @@ class Shapes:
     word_clahe_pixels: int = 8192
 
 
-DEFAULT_SHAPES = Shapes()
+DEFAULT_LAUNCH_CONFIG = LaunchConfig()
 
 BLOCKS = (66, 132, 264, 396, 528, 660, 792, 1056, 1320)
 PIXELS = (2048, 4096, 8192, 16384)
 CHOICES: Mapping[str, tuple[int, ...]] = {
-    name: PIXELS if name.endswith("_pixels") else BLOCKS for name in Shapes.__dataclass_fields__
+    name: PIXELS if name.endswith("_pixels") else BLOCKS for name in LaunchConfig.__dataclass_fields__
 }
 """What each of them may be; no search tries, and no file brings, anything else."""

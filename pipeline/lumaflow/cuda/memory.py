@@ -16,7 +16,7 @@ import numpy as np
 from cupy.cuda import runtime
 from numpy.typing import NDArray
 
-from lumaflow.cuda.cuda_errors import translated
+from lumaflow.cuda.cuda_errors import translate_cuda_errors
 
 ALIGN_BYTES = 256
 ALIGN_PITCH_BYTES = 16
@@ -28,7 +28,7 @@ Spec = Mapping[str, tuple[tuple[int, ...], type[np.generic]]]
 
 
 @dataclass(slots=True)
-class Tally:
+class AllocationCount:
     """Bytes that this process holds now, over all its lanes."""
 
     device_bytes: int = 0
@@ -40,7 +40,7 @@ class Tally:
         self.pinned_bytes += pinned_bytes
 
 
-held = Tally()
+held = AllocationCount()
 """One for the process, since memory is: lanes come and go, and the worker tells the sum."""
 
 
@@ -103,7 +103,7 @@ class Registration:
 
     def __init__(self, memory: NDArray[np.uint8]) -> None:
         self._address: int | None = memory.ctypes.data
-        with translated(f"page-locking {memory.nbytes} bytes"):
+        with translate_cuda_errors(f"page-locking {memory.nbytes} bytes"):
             runtime.hostRegister(self._address, memory.nbytes, PORTABLE)
         self._size_bytes = memory.nbytes
         held.add(pinned_bytes=self._size_bytes)
@@ -111,7 +111,7 @@ class Registration:
     def close(self) -> None:
         """Unlock the memory; closing twice is harmless."""
         if self._address is not None:
-            with translated("unlocking memory"):
+            with translate_cuda_errors("unlocking memory"):
                 runtime.hostUnregister(self._address)
             held.add(pinned_bytes=-self._size_bytes)
             self._address = None

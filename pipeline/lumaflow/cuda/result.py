@@ -6,14 +6,14 @@ import cupy
 import numpy as np
 
 from lumaflow.cuda.memory import is_pinned
-from lumaflow.cuda.ring import Slot
+from lumaflow.cuda.ring import CudaSlot
 from lumaflow.cuda.transfer import address_of, on_device
 from lumaflow.frame import Enhanced, Frame, HeatMap, LutKind
 from lumaflow.options import Options
 
 
-def deliver(
-    slot: Slot, options: Options, sequence: int, mapping: tuple[LutKind, int], beyond: int
+def build_result(
+    slot: CudaSlot, options: Options, sequence: int, mapping: tuple[LutKind, int], beyond: int
 ) -> Enhanced:
     """The answer to the frame in `slot`, its picture in the `out` that was given."""
     ticket = slot.ticket
@@ -39,7 +39,7 @@ def deliver(
     )
 
 
-def reachable(plane: Any) -> bool:
+def accessible_from_gpu(plane: Any) -> bool:
     """Whether the GPU can copy a plane from or to where it lies, by itself."""
     return on_device(plane) or (isinstance(plane, np.ndarray) and is_pinned(plane))
 

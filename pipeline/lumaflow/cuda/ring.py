@@ -8,9 +8,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from lumaflow.cuda.arrays import Spec, first_luts, result_arrays
-from lumaflow.cuda.frame_plan import Scope, scope_of
+from lumaflow.cuda.frame_plan import FramePlan, plan_frame
 from lumaflow.cuda.memory import ALIGN_PITCH_BYTES, DeviceBlock, PinnedBlock
-from lumaflow.cuda.timing import StageClock
+from lumaflow.cuda.timing import StageEvents
 from lumaflow.cuda.transfer import block_copy
 from lumaflow.formats import Color
 from lumaflow.frame import Frame, Geometry, LutKind
@@ -30,7 +30,7 @@ Planes = tuple[Any, ...]
 
 
 @dataclass(slots=True)
-class Ticket:
+class InFlightFrame:
     """What the host remembers of the frame that occupies a slot.
 
     direct : the GPU can write to `out` by itself
@@ -66,7 +66,7 @@ class Ticket:
         return self.steady and self.out is None and not self.timed
 
 
-class Slot:
+class CudaSlot:
     """Buffers, events and graphs of one frame in flight.
 
     incoming : device, the planes as they come; `input` is the page-locked twin of them all
@@ -82,7 +82,7 @@ class Slot:
     """
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
-        scope = scope_of(geometry, options)
+        scope = plan_frame(geometry, options)
         results = result_arrays(geometry, options)
         kept = {name: results.pop(name) for name in STAYING if name in results}
         if options.features_on_device:
@@ -106,13 +106,13 @@ class Slot:
         self._plan_copies(outcome)
         self.uploaded, self.forked, self.lut_ready, self.mapped, self.enhanced = _events(5)
         self.parted, self.joined, self.described, self.done = _events(4)
-        self.clock = StageClock()
+        self.clock = StageEvents()
         # The captured halves of the step, without and with stage times; and all of it with its copies.
         self.map_graphs: dict[bool, Any] = {}
         self.describe_graphs: dict[bool, Any] = {}
         self.whole_graph: Any = None
         self.stream = cupy.cuda.Stream(non_blocking=True)
-        self.ticket: Ticket | None = None
+        self.ticket: InFlightFrame | None = None
 
     def _plan_copies(self, outcome: Spec) -> None:
         up, down = (self.host_input, self.device_incoming), (self.device_block, self.host_outcome)
@@ -124,7 +124,7 @@ class Slot:
         )
         self.down_described = block_copy(*down, described) if described else None
 
-    def _name_arrays(self, scope: Scope, options: Options) -> None:
+    def _name_arrays(self, scope: FramePlan, options: Options) -> None:
         turned, output = scope.turned, scope.output
         turned_planes = _planes_of(self.device_block.arrays, turned)
         # From the last row on: that is all a frame upside down takes.
@@ -156,19 +156,19 @@ class Ring:
     """Slots in the order of their use. A step reads the slot before its own, so there are at least two."""
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
-        self.slots = [Slot(geometry, options) for _ in range(max(options.slots, 2))]
+        self.slots = [CudaSlot(geometry, options) for _ in range(max(options.slots, 2))]
         self.submitted = 0
         self.collected = 0
 
-    def next(self) -> Slot:
+    def next(self) -> CudaSlot:
         """The slot that the next frame takes."""
         return self.slots[self.submitted % len(self.slots)]
 
-    def oldest(self) -> Slot:
+    def oldest(self) -> CudaSlot:
         """The slot of the frame that is collected next."""
         return self.slots[self.collected % len(self.slots)]
 
-    def before(self, slot: Slot) -> Slot:
+    def before(self, slot: CudaSlot) -> CudaSlot:
         """The slot of the frame before the one in `slot`."""
         return self.slots[self.slots.index(slot) - 1]
 

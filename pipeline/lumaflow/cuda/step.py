@@ -9,28 +9,28 @@ from numpy.typing import NDArray
 from lumaflow.cuda import launch, orientation, transfer
 from lumaflow.cuda.arrays import constant_tables, scratch_arrays
 from lumaflow.cuda.compiler import compile_kernels, kernel_sources
-from lumaflow.cuda.frame_plan import scope_of
-from lumaflow.cuda.launch_config import Shapes
+from lumaflow.cuda.frame_plan import plan_frame
+from lumaflow.cuda.launch_config import LaunchConfig
 from lumaflow.cuda.memory import DeviceBlock
-from lumaflow.cuda.ring import MAPPINGS, Ring, Slot
+from lumaflow.cuda.ring import MAPPINGS, CudaSlot, Ring
 from lumaflow.cuda.streams import Streams
-from lumaflow.cuda.tone_mapper import open_tone
+from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.frame import Geometry
 from lumaflow.options import Options
 from lumaflow.stage import Stage
 
 
-class Step:
+class CudaStep:
     """Everything that the frames of a lane share on the device: kernels, plans, tables and scratch."""
 
-    def __init__(self, geometry: Geometry, options: Options, streams: Streams, shapes: Shapes) -> None:
+    def __init__(self, geometry: Geometry, options: Options, streams: Streams, shapes: LaunchConfig) -> None:
         self._streams = streams
-        scope = scope_of(geometry, options, shapes)
+        scope = plan_frame(geometry, options, shapes)
         self._kernels = compile_kernels(kernel_sources(geometry, options))
         self._tables = _upload_tables(constant_tables(geometry, options))
         self._scratch = DeviceBlock(scratch_arrays(geometry, options, shapes)).arrays
-        self._tone = open_tone(scope, self._kernels, self._tables, self._scratch)
-        self._turns = orientation.plan_turns(scope)
+        self._tone = open_tone_mapper(scope, self._kernels, self._tables, self._scratch)
+        self._turns = orientation.plan_reorient_planes(scope)
         self._gains = orientation.plan_gains(scope)
         self._hog, self._lbp = launch.plan_features(scope)
         self._always_timed = options.timing_every == 1
@@ -54,7 +54,12 @@ class Step:
                     slot.describe_graphs[timed] = hog.end_capture()
 
     def map(
-        self, slot: Slot, previous: Slot, own: bool = False, carried: bool = False, timed: bool = False
+        self,
+        slot: CudaSlot,
+        previous: CudaSlot,
+        own: bool = False,
+        carried: bool = False,
+        timed: bool = False,
     ) -> None:
         """Enqueue the mapping of the frame in `slot`, and of its own mapping the making.
 
@@ -82,7 +87,7 @@ class Step:
         transfer.copy_on_device(enhance, mapping["luts"], slot.arrays["applied"])
         enhance.wait_event(slot.lut_ready)
 
-    def describe(self, slot: Slot, timed: bool = False) -> None:
+    def describe(self, slot: CudaSlot, timed: bool = False) -> None:
         """Enqueue the descriptors of the enhanced frame in `slot`: LBP beside HOG, which it joins."""
         hog, lbp = self._streams.hog, self._streams.lbp
         slot.parted.record(hog)
@@ -96,17 +101,17 @@ class Step:
             slot.joined.record(lbp)
             hog.wait_event(slot.joined)
 
-    def _turn(self, slot: Slot) -> None:
+    def _turn(self, slot: CudaSlot) -> None:
         """Launch the turn of the incoming planes, on `enhance`; for most frames there is none."""
         for plan, source, target in zip(self._turns, slot.incoming, (slot.raw, *slot.chroma), strict=True):
             if plan is not None:
-                orientation.launch_turn(self._streams.enhance, self._kernels, plan, source, target)
+                orientation.launch_reorient(self._streams.enhance, self._kernels, plan, source, target)
 
-    def _count(self, slot: Slot, before: Mapping[str, Any] | None) -> None:
+    def _count(self, slot: CudaSlot, before: Mapping[str, Any] | None) -> None:
         """Launch the histogram of the raw frame and the mapping made from it, on `histogram`."""
         self._tone.count(self._streams.histogram, slot.raw, slot.arrays, before)
 
-    def _apply(self, slot: Slot, mapping: Mapping[str, Any]) -> None:
+    def _apply(self, slot: CudaSlot, mapping: Mapping[str, Any]) -> None:
         """Launch the mapping of the raw frame and the gain of its chroma, on `enhance`."""
         enhance = self._streams.enhance
         self._tone.apply(enhance, slot.raw, mapping, slot.arrays)
@@ -114,7 +119,7 @@ class Step:
             if plan is not None:
                 orientation.launch_gain(enhance, self._kernels, plan, samples, self._tables["chroma"])
 
-    def _describe_hog(self, slot: Slot, plan: launch.Plan) -> None:
+    def _describe_hog(self, slot: CudaSlot, plan: launch.LaunchPlan) -> None:
         """Launch the HOG of the enhanced luma."""
         launch.launch_hog(
             self._streams.hog,
@@ -125,7 +130,7 @@ class Step:
             slot.arrays["hog"],
         )
 
-    def _describe_lbp(self, slot: Slot, plan: launch.Plan) -> None:
+    def _describe_lbp(self, slot: CudaSlot, plan: launch.LaunchPlan) -> None:
         """Launch the LBP of the enhanced luma."""
         launch.launch_lbp(
             self._streams.lbp,

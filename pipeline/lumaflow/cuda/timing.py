@@ -16,11 +16,11 @@ PARTS = {stage: 2 if stage is Stage.DOWNLOAD else 1 for stage in Stage}
 """How often a step comes to each stage: the picture goes down first, its descriptors when they are done."""
 
 
-class StageClock:
+class StageEvents:
     """A pair of events for every part of every stage of one slot."""
 
     def __init__(self) -> None:
-        self._spans = {(stage, part): Span() for stage in Stage for part in range(PARTS[stage])}
+        self._spans = {(stage, part): EventPair() for stage in Stage for part in range(PARTS[stage])}
 
     def around(self, stage: Stage, stream: Any, timed: bool, part: int = 0) -> AbstractContextManager[None]:
         """Time what the enclosed lines launch on `stream`, if `timed`."""
@@ -35,7 +35,7 @@ class StageClock:
         return dict(seconds)
 
 
-class Span:
+class EventPair:
     """What a pair of events stands around."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Span:
         self._stream: Any = None
         self.used = False
 
-    def on(self, stream: Any) -> "Span":
+    def on(self, stream: Any) -> "EventPair":
         """This span, about to be entered for work on `stream`."""
         self._stream = stream
         return self

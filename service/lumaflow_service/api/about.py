@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from lumaflow_service.api.access import Scope
-from lumaflow_service.api.state import Home
+from lumaflow_service.api.state import State
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.webrtc.peers import available
 
@@ -30,7 +30,7 @@ class About(BaseModel):
 
 
 @router.get("/about")
-async def about(home: Home, request: Request) -> About:
+async def about(home: State, request: Request) -> About:
     """The service."""
     return About(
         version=version("lumaflow"),

@@ -14,7 +14,7 @@ from starlette import types as asgi
 from starlette.requests import HTTPConnection
 
 from lumaflow.errors import LumaflowError
-from lumaflow_service.api.origin import Names
+from lumaflow_service.api.origin import HostNames
 from lumaflow_service.api.page import FILES
 from lumaflow_service.api.problems import problem, status_of
 from lumaflow_service.config.settings import Settings
@@ -55,7 +55,7 @@ class Access:
     def __init__(self, app: asgi.ASGIApp, settings: Settings) -> None:
         self._app = app
         self._tokens = {Scope(name): token.encode() for name, token in settings.tokens.items()}
-        self._names = Names(settings.host, settings.hosts, anyone=bool(self._tokens))
+        self._names = HostNames(settings.host, settings.hosts, anyone=bool(self._tokens))
 
     async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         """Pass a connection on, or refuse it."""

@@ -34,29 +34,29 @@ from lumaflow_service.api import (
     whep,
 )
 from lumaflow_service.api.access import Access
-from lumaflow_service.api.body_limit import JsonLimit
-from lumaflow_service.api.headers import SafeHeaders
-from lumaflow_service.api.server import Server, address_of, check_reach, listen
-from lumaflow_service.api.state import House
+from lumaflow_service.api.body_limit import JsonBodyLimit
+from lumaflow_service.api.headers import SecurityHeaders
+from lumaflow_service.api.server import HttpServer, address_of, check_reach, listen
+from lumaflow_service.api.state import AppState
 from lumaflow_service.config.camera_errors import ConfigError, NoConfigError
-from lumaflow_service.config.loader import Loaded, load
+from lumaflow_service.config.loader import LoadedConfig, load
 from lumaflow_service.config.model import NO_CAMERAS
 from lumaflow_service.config.options import Feature, SourceOptions
 from lumaflow_service.config.settings import Settings
-from lumaflow_service.config.url_policy import Policy
-from lumaflow_service.control.camera_supervisor import Parts
+from lumaflow_service.config.url_policy import UrlPolicy
+from lumaflow_service.control.camera_supervisor import ServiceParts
 from lumaflow_service.control.cameras import Cameras
 from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.feeder import Feeder
 from lumaflow_service.control.metrics import Metrics
-from lumaflow_service.control.one_shot_images import Trials
+from lumaflow_service.control.one_shot_images import OneShotImages
 from lumaflow_service.control.sources import Sources
 from lumaflow_service.control.tracing import Tracing, open_tracing
-from lumaflow_service.control.view_cache import Pictures
+from lumaflow_service.control.view_cache import ViewCache
 from lumaflow_service.ipc.slots import SlotMemory, SlotRing
 from lumaflow_service.log import configure
 from lumaflow_service.redact import Redactor, spellings
-from lumaflow_service.webrtc.peers import Peers
+from lumaflow_service.webrtc.peers import WebRtcPeers
 
 STATUS: dict[type[LumaflowError], int] = {
     errors.BadFrameError: 400,
@@ -66,7 +66,7 @@ STATUS: dict[type[LumaflowError], int] = {
     errors.ForbiddenError: 403,
     errors.OtherSiteError: 403,
     errors.UnknownSourceError: 404,
-    errors.UnknownTrialError: 404,
+    errors.UnknownImageError: 404,
     errors.UnknownPeerError: 404,
     errors.FeatureOffError: 404,
     errors.NotAcceptableError: 406,
@@ -110,29 +110,29 @@ def serve(settings: Settings, headless: bool = False) -> None:
     with listen(settings.host, settings.port) as listener:
         tell = partial(print, f"lumaflow is at {address_of(listener)}", flush=True)
         app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless, tell)
-        server = Server(app, settings)
+        server = HttpServer(app, settings)
         server.run(sockets=[listener])
     failure = app.state.house.engine.failure
     if failure:
         raise failure
 
 
-def read_again(file: Path | None) -> Loaded:
+def read_again(file: Path | None) -> LoadedConfig:
     """The configuration in a file that may have changed. Raises ConfigError, NoConfigError without a file."""
     if file is None:
         raise NoConfigError("there is no configuration to read again; start the service with --config FILE")
     return read_config(file)
 
 
-def read_config(file: Path | None) -> Loaded:
+def read_config(file: Path | None) -> LoadedConfig:
     """The configuration in a file; one without sources when there is no file. Raises ConfigError."""
-    return load(file, os.environ) if file else Loaded(NO_CAMERAS, Path(), Policy())
+    return load(file, os.environ) if file else LoadedConfig(NO_CAMERAS, Path(), UrlPolicy())
 
 
 def create_app(
     settings: Settings,
     on_failure: Callable[[], None] = lambda: None,
-    loaded: Loaded | None = None,
+    loaded: LoadedConfig | None = None,
     redactor: Redactor | None = None,
     headless: bool = False,
     on_start: Callable[[], None] = lambda: None,
@@ -167,9 +167,9 @@ def create_app(
     )
     problems.install(app, STATUS, "there are /livez, /readyz and /metrics" if headless else SEE_DOCS)
     openapi.install(app)
-    app.add_middleware(JsonLimit)
+    app.add_middleware(JsonBodyLimit)
     app.add_middleware(Access, settings=settings)
-    app.add_middleware(SafeHeaders)
+    app.add_middleware(SecurityHeaders)
     for module in (health,) if headless else ROUTES:
         app.include_router(module.router)
     return app
@@ -202,24 +202,24 @@ def build(
     settings: Settings,
     on_failure: Callable[[], None],
     on_start: Callable[[], None],
-    loaded: Loaded,
+    loaded: LoadedConfig,
     redactor: Redactor,
     tracing: Tracing | None,
-) -> House:
+) -> AppState:
     """Make the parts of the service; nothing runs yet."""
     metrics = Metrics(CollectorRegistry())
     ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
     engine = Engine(ring, settings, metrics, on_failure, on_start)
     every = Sources(engine, metrics, settings.max_sources, settings.queue_depth, tracing)
     limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
-    parts = Parts(ring, engine, every, metrics)
+    parts = ServiceParts(ring, engine, every, metrics)
     watched = Cameras(loaded, lambda: read_again(settings.config), parts, redactor, limits)
-    pictures = Pictures(engine, ring, settings.max_viewers, settings.lane_idle_seconds)
-    peers = Peers(pictures, settings.max_viewers)
-    return House(settings, metrics, ring, engine, every, pictures, peers, watched, Trials(engine))
+    pictures = ViewCache(engine, ring, settings.max_viewers, settings.lane_idle_seconds)
+    peers = WebRtcPeers(pictures, settings.max_viewers)
+    return AppState(settings, metrics, ring, engine, every, pictures, peers, watched, OneShotImages(engine))
 
 
-def demo_feeder(house: House) -> Feeder:
+def demo_feeder(house: AppState) -> Feeder:
     """The feeder of the demo source, which shows everything."""
     memory = house.ring.memory
     house.sources.put("demo", SourceOptions(features=list(Feature)), None)

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from lumaflow.errors import OptionError
-from lumaflow_service.api.frame_format import FixedShape
+from lumaflow_service.api.frame_format import FixedFormat
 from lumaflow_service.config.model import CameraConfig, Delivery, Transport
 from lumaflow_service.config.options import OptionsPatch, SourceOptions
 
@@ -16,7 +16,7 @@ class SourcePut(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     options: SourceOptions = SourceOptions()
-    geometry: FixedShape | None = None
+    geometry: FixedFormat | None = None
     url: str | None = Field(None, min_length=1, max_length=2048, description="of a camera to be read")
     transport: Transport | None = None
     delivery: Delivery | None = None
@@ -38,7 +38,7 @@ class SourcePatch(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     options: OptionsPatch = OptionsPatch()
-    geometry: FixedShape | None = None
+    geometry: FixedFormat | None = None
     url: str | None = Field(None, min_length=1, max_length=2048, description="of a camera to be read instead")
     transport: Transport | None = None
     delivery: Delivery | None = None

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from lumaflow_service.api.frame_format import Shape
+from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.errors import BadFrameError, SlowBodyError, TooLargeError
-from lumaflow_service.ipc.slots import Slot, SlotRing
+from lumaflow_service.ipc.slots import SharedSlot, SlotRing
 
 KEPT_BACK = 2
 """Slots that frames leave to snapshots and other views."""
@@ -19,8 +19,8 @@ DRAIN_BYTES, DRAIN_SECONDS = 4 << 20, 0.5
 
 @asynccontextmanager
 async def received(
-    request: Request, ring: SlotRing, raw: Shape | None, seconds: float
-) -> AsyncIterator[tuple[Slot, int]]:
+    request: Request, ring: SlotRing, raw: FrameFormat | None, seconds: float
+) -> AsyncIterator[tuple[SharedSlot, int]]:
     """A slot with the request's body in it, and its length; the slot is given back afterwards.
 
     A `raw` frame lies in the frame buffer, an image in the body buffer. Raises BadFrameError (a raw frame of
@@ -37,9 +37,9 @@ async def received(
         ring.release(slot)
 
 
-async def receive(request: Request, ring: SlotRing, buffer: str, seconds: float) -> tuple[Slot, int]:
+async def receive(request: Request, ring: SlotRing, buffer: str, seconds: float) -> tuple[SharedSlot, int]:
     """Take a slot when the first bytes are there, and write chunk after chunk into it."""
-    slot: Slot | None = None
+    slot: SharedSlot | None = None
     end = 0
     try:
         async with asyncio.timeout(seconds):

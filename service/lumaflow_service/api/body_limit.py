@@ -8,7 +8,7 @@ METHODS = ("PUT", "PATCH")
 """Methods with a JSON body; a frame, which is posted, has a limit of its own."""
 
 
-class JsonLimit:
+class JsonBodyLimit:
     """Refuses a JSON body as soon as it is too long."""
 
     def __init__(self, app: ASGIApp) -> None:

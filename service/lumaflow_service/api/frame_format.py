@@ -9,7 +9,7 @@ from lumaflow.geometry import MAX_SIDE_PX, Geometry
 from lumaflow_service.ipc.messages import Levels, Size, geometry_of
 
 
-class Shape(BaseModel):
+class FrameFormat(BaseModel):
     """Width and height in pixels, the pixel format, and how its samples are to be read."""
 
     model_config = ConfigDict(extra="forbid")
@@ -59,7 +59,7 @@ class Shape(BaseModel):
         return self.geometry.frame_bytes
 
 
-class FixedShape(Shape):
+class FixedFormat(FrameFormat):
     """The shape of all frames of a source; one that no frame can have is refused."""
 
     @property

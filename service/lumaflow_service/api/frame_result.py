@@ -4,18 +4,18 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
-from lumaflow_service.api.frame_format import Shape
+from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.ipc.messages import Reply
 
 
-class Figures(BaseModel):
+class FrameResult(BaseModel):
     """The figures of one frame."""
 
     sequence: int
     lut: str
     lut_age: int
     device: str
-    geometry: Shape | None
+    geometry: FrameFormat | None
     clamped: int = Field(description="values beyond the depth, each set to the highest level")
     stage_seconds: dict[str, float]
     frame_seconds: float
@@ -28,7 +28,7 @@ class Figures(BaseModel):
             lut=reply.lut,
             lut_age=reply.lut_age,
             device=reply.device,
-            geometry=Shape.of(reply.geometry, reply.levels),
+            geometry=FrameFormat.of(reply.geometry, reply.levels),
             clamped=reply.clamped,
             stage_seconds=reply.stage_seconds,
             frame_seconds=reply.frame_seconds,

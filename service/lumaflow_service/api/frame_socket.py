@@ -12,12 +12,12 @@ from pydantic import Field
 
 from lumaflow.errors import LumaflowError
 from lumaflow_service.api.body import KEPT_BACK, wrong_length
-from lumaflow_service.api.frame_format import Shape
+from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.api.frames import content_of
 from lumaflow_service.api.problems import Problem, status_of
 from lumaflow_service.api.query import FrameQuery, features_in
-from lumaflow_service.api.state import Home, House, SourceId
-from lumaflow_service.api.websocket_handshake import refuse, welcome
+from lumaflow_service.api.state import AppState, SourceId, State
+from lumaflow_service.api.websocket_handshake import accept_websocket, reject_websocket
 from lumaflow_service.config.options import Feature
 from lumaflow_service.control.sources import Upload
 from lumaflow_service.errors import UnsupportedMediaError
@@ -36,22 +36,22 @@ class SocketQuery(FrameQuery):
 
 @router.websocket("/v1/sources/{source}/frames")
 async def frames(
-    socket: WebSocket, home: Home, source: SourceId, query: Annotated[SocketQuery, Query()]
+    socket: WebSocket, home: State, source: SourceId, query: Annotated[SocketQuery, Query()]
 ) -> None:
     """Enhance frame after frame of a source.
 
     A frame that cannot be enhanced is answered by a text message, its problem details.
     """
-    await welcome(socket)
+    await accept_websocket(socket)
     try:
         raw = query.shape(home.settings.max_pixels) if query.format else None
-        desk = Desk(home, source, raw, query.answer, features_in(query.features))
+        desk = FrameConnection(home, source, raw, query.answer, features_in(query.features))
     except LumaflowError as error:
-        return await refuse(socket, error)
+        return await reject_websocket(socket, error)
     await serve(socket, desk, home.settings.queue_depth)
 
 
-async def serve(socket: WebSocket, desk: "Desk", most: int) -> None:
+async def serve(socket: WebSocket, desk: "FrameConnection", most: int) -> None:
     """Answer what comes, in its order. While `most` frames are unanswered none is read."""
     answers: asyncio.Queue[asyncio.Task[bytes]] = asyncio.Queue()
     room = asyncio.Semaphore(most)
@@ -96,12 +96,12 @@ async def send(
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class FrameConnection:
     """Takes the frames of one connection."""
 
-    house: House
+    house: AppState
     source: str
-    raw: Shape | None
+    raw: FrameFormat | None
     answer: Media | None
     features: list[Feature] | None
 

@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from lumaflow_service.api.accept import choose
 from lumaflow_service.api.body import drain, received
-from lumaflow_service.api.frame_result import Figures
+from lumaflow_service.api.frame_result import FrameResult
 from lumaflow_service.api.problems import problems
 from lumaflow_service.api.query import FrameQuery, features_in
-from lumaflow_service.api.state import Home, SourceId
+from lumaflow_service.api.state import SourceId, State
 from lumaflow_service.control.sources import Upload
 from lumaflow_service.errors import UnsupportedMediaError
 from lumaflow_service.ipc.messages import Media, Reply
-from lumaflow_service.ipc.slots import Slot
+from lumaflow_service.ipc.slots import SharedSlot
 
 router = APIRouter()
 
@@ -60,7 +60,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 @router.post("/v1/sources/{source}/frames", responses=ANSWERS, openapi_extra=BODY, response_class=Response)
 async def post_frame(
     request: Request,
-    home: Home,
+    home: State,
     source: SourceId,
     query: Annotated[FrameQuery, Query()],
 ) -> Response:
@@ -92,7 +92,7 @@ def media_of(request: Request) -> Media:
     return Media(came)
 
 
-def response(reply: Reply, slot: Slot, answer: Media) -> Response:
+def response(reply: Reply, slot: SharedSlot, answer: Media) -> Response:
     """The answer with its headers; its bytes leave the slot here, which may then be used again."""
     timing = ", ".join(f"{stage};dur={seconds * 1e3:.3f}" for stage, seconds in reply.stage_seconds.items())
     headers = {
@@ -106,8 +106,8 @@ def response(reply: Reply, slot: Slot, answer: Media) -> Response:
     return Response(content_of(reply, slot, answer), headers=headers, media_type=answer)
 
 
-def content_of(reply: Reply, slot: Slot, answer: Media) -> bytes:
+def content_of(reply: Reply, slot: SharedSlot, answer: Media) -> bytes:
     """The bytes of an answer, copied out of the slot."""
     if answer is Media.JSON:
-        return Figures.of(reply).model_dump_json().encode()
+        return FrameResult.of(reply).model_dump_json().encode()
     return bytes(slot.buffer(reply.buffer, reply.length))

@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 
 
-class SafeHeaders:
+class SecurityHeaders:
     """Adds them to every answer."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -5,7 +5,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
 from lumaflow_service.api.problems import problems
-from lumaflow_service.api.state import Home
+from lumaflow_service.api.state import State
 from lumaflow_service.errors import WorkerUnavailableError
 
 router = APIRouter()
@@ -25,7 +25,7 @@ async def livez() -> Health:
 
 
 @router.get("/readyz", responses=problems(503))
-async def readyz(home: Home) -> Health:
+async def readyz(home: State) -> Health:
     """Whether a frame really ran through a worker within the last 5 s."""
     if not home.engine.ready:
         raise WorkerUnavailableError(home.engine.pause_words)
@@ -33,7 +33,7 @@ async def readyz(home: Home) -> Health:
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {CONTENT_TYPE_LATEST: {}}}})
-async def metrics(home: Home) -> Response:
+async def metrics(home: State) -> Response:
     """All metrics, for Prometheus."""
     home.sources.observe()
     home.cameras.observe()

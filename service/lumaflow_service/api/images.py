@@ -9,15 +9,15 @@ from pydantic import BaseModel, BeforeValidator, ValidationError
 from lumaflow.errors import OptionError
 from lumaflow_service.api.about import SCHEMA
 from lumaflow_service.api.body import drain, received
-from lumaflow_service.api.frame_result import Figures
+from lumaflow_service.api.frame_result import FrameResult
 from lumaflow_service.api.frames import media_of
 from lumaflow_service.api.problems import problems
-from lumaflow_service.api.state import Home
+from lumaflow_service.api.state import State
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.config.schema import names_at
 from lumaflow_service.config.source_id import PATTERN, good_id
-from lumaflow_service.config.validation import sentence
-from lumaflow_service.control.one_shot_images import Trial
+from lumaflow_service.config.validation import format_validation_error
+from lumaflow_service.control.one_shot_images import OneShotImage
 from lumaflow_service.errors import UnsupportedMediaError
 from lumaflow_service.ipc.messages import Media
 
@@ -29,19 +29,19 @@ TrialId = Annotated[str, BeforeValidator(good_id), Path(pattern=PATTERN, descrip
 KEPT = {"Cache-Control": "private, max-age=300"}
 
 
-class TrialState(BaseModel):
+class ImageState(BaseModel):
     """A result: how it came about, and how long it is kept. Its images are at .../before and .../after."""
 
     id: str
     media: Media
     options: SourceOptions
-    figures: Figures
+    figures: FrameResult
     seconds_left: float
 
     @classmethod
-    def of(cls, trial: Trial, seconds_left: float) -> Self:
+    def of(cls, trial: OneShotImage, seconds_left: float) -> Self:
         """How a trial stands."""
-        figures = Figures.of(trial.figures)
+        figures = FrameResult.of(trial.figures)
         return cls(
             id=trial.id,
             media=trial.media,
@@ -60,9 +60,9 @@ class TrialState(BaseModel):
 async def try_image(
     request: Request,
     response: Response,
-    home: Home,
+    home: State,
     options: Annotated[str, Query(description="of a source, as JSON")] = "{}",
-) -> TrialState:
+) -> ImageState:
     """Enhance one image that belongs to no source."""
     try:
         media, wanted = media_of(request), options_in(options)
@@ -74,20 +74,20 @@ async def try_image(
         await drain(request)
         raise
     response.headers["Location"] = f"{request.url.path}/{trial.id}"
-    return TrialState.of(trial, home.trials.seconds_left(trial))
+    return ImageState.of(trial, home.trials.seconds_left(trial))
 
 
 @router.get("/{trial}", responses=problems(404, 422))
-async def get_trial(home: Home, trial: TrialId) -> TrialState:
+async def get_trial(home: State, trial: TrialId) -> ImageState:
     """One result."""
     found = home.trials.get(trial)
-    return TrialState.of(found, home.trials.seconds_left(found))
+    return ImageState.of(found, home.trials.seconds_left(found))
 
 
 @router.get(
     "/{trial}/before", responses={200: {"content": BINARY}, **problems(404, 422)}, response_class=Response
 )
-async def before(home: Home, trial: TrialId) -> Response:
+async def before(home: State, trial: TrialId) -> Response:
     """The image as it came."""
     found = home.trials.get(trial)
     return Response(found.before, headers=KEPT, media_type=found.media)
@@ -96,7 +96,7 @@ async def before(home: Home, trial: TrialId) -> Response:
 @router.get(
     "/{trial}/after", responses={200: {"content": BINARY}, **problems(404, 422)}, response_class=Response
 )
-async def after(home: Home, trial: TrialId) -> Response:
+async def after(home: State, trial: TrialId) -> Response:
     """The image enhanced."""
     found = home.trials.get(trial)
     return Response(found.after, headers=KEPT, media_type=found.media)
@@ -108,4 +108,6 @@ def options_in(text: str) -> SourceOptions:
         return SourceOptions.model_validate_json(text)
     except ValidationError as error:
         known = partial(names_at, SCHEMA)
-        raise OptionError("; ".join(sentence(one, "options", known) for one in error.errors())) from None
+        raise OptionError(
+            "; ".join(format_validation_error(one, "options", known) for one in error.errors())
+        ) from None

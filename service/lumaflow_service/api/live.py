@@ -9,9 +9,9 @@ from contextlib import aclosing, suppress
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from lumaflow.errors import LumaflowError
-from lumaflow_service.api.state import Home, SourceId
-from lumaflow_service.api.websocket_handshake import refuse, welcome
-from lumaflow_service.control.view_cache import Picture
+from lumaflow_service.api.state import SourceId, State
+from lumaflow_service.api.websocket_handshake import accept_websocket, reject_websocket
+from lumaflow_service.control.view_cache import EncodedView
 from lumaflow_service.ipc.messages import View
 
 router = APIRouter(prefix="/v1/sources/{source}")
@@ -24,13 +24,13 @@ GONE = 4410
 
 
 @router.websocket("/live")
-async def live(socket: WebSocket, home: Home, source: SourceId, view: View = View.ENHANCED) -> None:
+async def live(socket: WebSocket, home: State, source: SourceId, view: View = View.ENHANCED) -> None:
     """Pictures of a source. The viewer answers each with a text message; one that is slow misses some."""
-    await welcome(socket)
+    await accept_websocket(socket)
     try:
         watched = home.pictures.watch(home.sources.get(source), view)
     except LumaflowError as error:
-        return await refuse(socket, error)
+        return await reject_websocket(socket, error)
     viewer = Viewer(socket)
     async with aclosing(watched):  # the task that draws from it may be cancelled between two pictures
         tasks = {asyncio.create_task(viewer.listen()), asyncio.create_task(viewer.show(watched))}
@@ -56,7 +56,7 @@ class Viewer:
                     self._unanswered -= 1
                     self._room.release()
 
-    async def show(self, watched: AsyncGenerator[Picture, None]) -> None:
+    async def show(self, watched: AsyncGenerator[EncodedView, None]) -> None:
         """Send the newest picture whenever there is room, until the source is no more."""
         with suppress(WebSocketDisconnect, RuntimeError):
             while await self._room.acquire() and (picture := await anext(watched, None)):
@@ -65,7 +65,7 @@ class Viewer:
             await self._socket.close(GONE, "the source was deleted, or the service stops")
 
 
-def packed(picture: Picture) -> bytes:
+def packed(picture: EncodedView) -> bytes:
     """A picture as it travels."""
     age_seconds = time.monotonic() - picture.arrived
     return HEAD.pack(picture.sequence & 0xFFFFFFFF, age_seconds) + picture.jpeg

@@ -7,10 +7,10 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from lumaflow_service.api.access import needed
-from lumaflow_service.api.frame_result import Figures, Histograms
+from lumaflow_service.api.frame_result import FrameResult, Histograms
 from lumaflow_service.api.problems import Problem, problems
 
-SHAPES: tuple[type[BaseModel], ...] = (Problem, Figures, Histograms)
+SHAPES: tuple[type[BaseModel], ...] = (Problem, FrameResult, Histograms)
 
 
 def install(app: FastAPI) -> None:

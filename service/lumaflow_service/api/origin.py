@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from lumaflow_service.errors import OtherSiteError
 
 
-class Names:
+class HostNames:
     """The names by which this service may be asked for: loopback's, the address it listens on, and `more`.
 
     With `anyone`, when a token proves who asks, every name will do unless `more` says which.

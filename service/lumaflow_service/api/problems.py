@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 
 from lumaflow.errors import LumaflowError
 from lumaflow_service.config.schema import names_at
-from lumaflow_service.config.validation import Place, sentence
+from lumaflow_service.config.validation import Place, format_validation_error
 from lumaflow_service.redact import redact_urls
 
 JSON = "application/json"
@@ -119,7 +119,9 @@ def told(request: Request, error: RequestValidationError) -> str:
         content = route.get("requestBody", {}).get("content", {}).get(JSON, {})
         return names_at(whole, place, content.get("schema", {}))
 
-    return "; ".join(_of_body(one) or sentence(one, "the body", names) for one in error.errors())
+    return "; ".join(
+        _of_body(one) or format_validation_error(one, "the body", names) for one in error.errors()
+    )
 
 
 def _of_body(error: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from lumaflow.errors import OptionError
 from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
 from lumaflow.geometry import MAX_SIDE_PX, Geometry
-from lumaflow_service.api.frame_format import Shape
+from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.config.options import Feature
 from lumaflow_service.errors import BadFrameError, TooLargeError
 from lumaflow_service.ipc.messages import Levels
@@ -30,7 +30,7 @@ class FrameQuery(BaseModel):
     )
     features: str | None = Field(None, description="hog,lbp,histogram,heatmap: what an npz holds")
 
-    def shape(self, max_pixels: int) -> Shape:
+    def shape(self, max_pixels: int) -> FrameFormat:
         """The shape of a raw frame.
 
         Raises BadFrameError (incomplete), FrameError (impossible), TooLargeError.
@@ -46,7 +46,7 @@ class FrameQuery(BaseModel):
                 " are taken"
             )
         geometry = Geometry(self.width, self.height, self.format, self.range, self.alignment)
-        return Shape.of_geometry(geometry, Levels.of(geometry, self.matrix))
+        return FrameFormat.of_geometry(geometry, Levels.of(geometry, self.matrix))
 
 
 def features_in(text: str | None) -> list[Feature] | None:

@@ -48,7 +48,7 @@ def address_of(listener: socket.socket) -> str:
     return f"http://{f'[{here}]' if ':' in here else here}:{port}/"
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """Uvicorn that waits for no client for ever, and lets go of live viewers when it is told to stop."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:

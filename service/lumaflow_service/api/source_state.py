@@ -6,9 +6,9 @@ from typing import Literal, Self
 from pydantic import BaseModel
 
 from lumaflow.stage import Stage
-from lumaflow_service.api.frame_format import Shape
+from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.config.options import Feature, SourceOptions
-from lumaflow_service.control.camera_status import Standing
+from lumaflow_service.control.camera_status import CameraStatus
 from lumaflow_service.control.sources import Source
 
 
@@ -51,7 +51,7 @@ class CameraState(BaseModel):
     outputs: list[OutputState]
 
     @classmethod
-    def of(cls, url: str, standing: Standing) -> Self:
+    def of(cls, url: str, standing: CameraStatus) -> Self:
         """How a supervisor's camera stands now."""
         last = standing.last
         known = {field.name: getattr(standing, field.name) for field in fields(standing)}
@@ -82,7 +82,7 @@ class SourceState(BaseModel):
 
     id: str
     state: Literal["live", "idle"]
-    geometry: Shape | None
+    geometry: FrameFormat | None
     geometry_fixed: bool
     options: SourceOptions
     device: str
@@ -107,7 +107,7 @@ class SourceState(BaseModel):
         return cls(
             id=source.id,
             state="live" if source.live else "idle",
-            geometry=Shape.of(source.geometry, source.levels),
+            geometry=FrameFormat.of(source.geometry, source.levels),
             geometry_fixed=source.fixed,
             options=source.options,
             device=last.device if last else device,

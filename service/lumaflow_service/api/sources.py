@@ -5,14 +5,14 @@ from fastapi import APIRouter, Response
 from lumaflow_service.api.bodies import SourcePatch, SourcePut
 from lumaflow_service.api.problems import problems
 from lumaflow_service.api.source_state import CameraState, SourceList, SourceState
-from lumaflow_service.api.state import Home, House, SourceId
+from lumaflow_service.api.state import AppState, SourceId, State
 from lumaflow_service.control.sources import Source
 
 router = APIRouter(prefix="/v1/sources")
 
 
 @router.get("")
-async def list_sources(home: Home) -> SourceList:
+async def list_sources(home: State) -> SourceList:
     """All sources."""
     return SourceList(sources=[state_of(home, source) for source in home.sources])
 
@@ -21,7 +21,7 @@ async def list_sources(home: Home) -> SourceList:
     "/{source}",
     responses={201: {"description": "Made", "model": SourceState}, **problems(413, 422, 429)},
 )
-async def put_source(home: Home, source: SourceId, body: SourcePut, response: Response) -> SourceState:
+async def put_source(home: State, source: SourceId, body: SourcePut, response: Response) -> SourceState:
     """Make a source, or set one anew; it stays until it is deleted. With a url it is a camera, read here."""
     new = all(one.id != source for one in home.sources)
     camera = body.camera()
@@ -37,13 +37,13 @@ async def put_source(home: Home, source: SourceId, body: SourcePut, response: Re
 
 
 @router.get("/{source}", responses=problems(404, 422))
-async def get_source(home: Home, source: SourceId) -> SourceState:
+async def get_source(home: State, source: SourceId) -> SourceState:
     """One source."""
     return state_of(home, home.sources.get(source))
 
 
 @router.patch("/{source}", responses=problems(404, 413, 422))
-async def patch_source(home: Home, source: SourceId, body: SourcePatch) -> SourceState:
+async def patch_source(home: State, source: SourceId, body: SourcePatch) -> SourceState:
     """Change the options that are given; the next frame then uses its own mapping."""
     found = home.sources.get(source)
     changes = body.camera_changes()
@@ -56,14 +56,14 @@ async def patch_source(home: Home, source: SourceId, body: SourcePatch) -> Sourc
 
 
 @router.delete("/{source}", status_code=204, responses=problems(404, 422))
-async def delete_source(home: Home, source: SourceId) -> None:
+async def delete_source(home: State, source: SourceId) -> None:
     """Delete a source, its camera, its mapping and its last frame."""
     if home.cameras.find(source):
         await home.cameras.remove(source)
     home.sources.drop(source)
 
 
-def state_of(home: House, source: Source) -> SourceState:
+def state_of(home: AppState, source: Source) -> SourceState:
     """How a source stands now, with its camera if it has one."""
     supervisor = home.cameras.find(source.id)
     camera = CameraState.of(home.cameras.url(source.id), supervisor.standing) if supervisor else None

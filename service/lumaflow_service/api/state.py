@@ -12,15 +12,15 @@ from lumaflow_service.config.source_id import PATTERN, good_id
 from lumaflow_service.control.cameras import Cameras
 from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.metrics import Metrics
-from lumaflow_service.control.one_shot_images import Trials
+from lumaflow_service.control.one_shot_images import OneShotImages
 from lumaflow_service.control.sources import Sources
-from lumaflow_service.control.view_cache import Pictures
+from lumaflow_service.control.view_cache import ViewCache
 from lumaflow_service.ipc.slots import SlotRing
-from lumaflow_service.webrtc.peers import Peers
+from lumaflow_service.webrtc.peers import WebRtcPeers
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class AppState:
     """The parts of a running service."""
 
     settings: Settings
@@ -28,17 +28,17 @@ class House:
     ring: SlotRing
     engine: Engine
     sources: Sources
-    pictures: Pictures
-    peers: Peers
+    pictures: ViewCache
+    peers: WebRtcPeers
     cameras: Cameras
-    trials: Trials
+    trials: OneShotImages
 
 
-async def house_of(connection: HTTPConnection) -> House:
+async def get_state(connection: HTTPConnection) -> AppState:
     """The house of the application that serves this (async: a plain function would take a thread)."""
-    house: House = connection.app.state.house
+    house: AppState = connection.app.state.house
     return house
 
 
-Home = Annotated[House, Depends(house_of)]
+State = Annotated[AppState, Depends(get_state)]
 SourceId = Annotated[str, BeforeValidator(good_id), Path(pattern=PATTERN, description="id of the source")]

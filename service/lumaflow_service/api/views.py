@@ -8,8 +8,8 @@ from fastapi.responses import StreamingResponse
 
 from lumaflow_service.api.problems import problems
 from lumaflow_service.api.query import features_in
-from lumaflow_service.api.state import Home, House, SourceId
-from lumaflow_service.control.view_cache import Picture
+from lumaflow_service.api.state import AppState, SourceId, State
+from lumaflow_service.control.view_cache import EncodedView
 from lumaflow_service.ipc.messages import Job, Media, Op, Reply, View
 
 router = APIRouter(prefix="/v1/sources/{source}")
@@ -26,7 +26,7 @@ def answers(media: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 @router.get("/snapshot.jpg", responses=answers(Media.JPEG), response_class=Response)
-async def snapshot(home: Home, source: SourceId, view: View = View.ENHANCED) -> Response:
+async def snapshot(home: State, source: SourceId, view: View = View.ENHANCED) -> Response:
     """The last frame as JPEG: enhanced, raw, both in one (split, or raw above enhanced), or a thumbnail."""
     picture = await home.pictures.newest(home.sources.get(source), view)
     headers = {**NO_STORE, "X-Lumaflow-Frame": str(picture.sequence)}
@@ -34,13 +34,13 @@ async def snapshot(home: Home, source: SourceId, view: View = View.ENHANCED) -> 
 
 
 @router.get("/live.mjpg", responses=answers(MJPEG), response_class=StreamingResponse)
-async def live(home: Home, source: SourceId, view: View = View.ENHANCED) -> StreamingResponse:
+async def live(home: State, source: SourceId, view: View = View.ENHANCED) -> StreamingResponse:
     """JPEG after JPEG as frames come; a slow viewer skips some."""
     watched = home.pictures.watch(home.sources.get(source), view)
     return StreamingResponse(parts(watched), headers=NO_STORE, media_type=MJPEG)
 
 
-async def parts(watched: AsyncIterator[Picture]) -> AsyncIterator[bytes]:
+async def parts(watched: AsyncIterator[EncodedView]) -> AsyncIterator[bytes]:
     """The body of a live answer. A boundary follows each picture at once: browsers show it only then."""
     border = f"--{BOUNDARY}\r\n"
     start = border
@@ -55,7 +55,7 @@ async def parts(watched: AsyncIterator[Picture]) -> AsyncIterator[bytes]:
 
 @router.get("/features.npz", responses=answers(Media.NPZ), response_class=Response)
 async def features(
-    home: Home,
+    home: State,
     source: SourceId,
     features: Annotated[
         str | None, Query(description="hog,lbp,histogram,heatmap; default all there are")
@@ -72,30 +72,30 @@ HISTOGRAM[200]["content"] = {Media.JSON: {"schema": {"$ref": "#/components/schem
 
 
 @router.get("/histogram", responses=HISTOGRAM, response_class=Response)
-async def histogram(home: Home, source: SourceId) -> Response:
+async def histogram(home: State, source: SourceId) -> Response:
     """Histograms of the last frame, before and after, and the mapping (the mean over all tiles)."""
     return await looked_up(home, Job(0, Op.HISTOGRAM, source), Media.JSON)
 
 
 @router.get("/heatmap.png", responses=answers(Media.PNG), response_class=Response)
-async def heatmap(home: Home, source: SourceId) -> Response:
+async def heatmap(home: State, source: SourceId) -> Response:
     """Contrast of each tile of the last frame: dark is flat, bright has contrast."""
     return await looked_up(home, Job(0, Op.HEATMAP, source), Media.PNG)
 
 
 @router.get("/hog.png", responses=answers(Media.PNG), response_class=Response)
-async def hog(home: Home, source: SourceId) -> Response:
+async def hog(home: State, source: SourceId) -> Response:
     """Directions of the edges in the last frame: strokes along them, to lay over the picture."""
     return await looked_up(home, Job(0, Op.HOG, source), Media.PNG)
 
 
 @router.get("/lbp.png", responses=answers(Media.PNG), response_class=Response)
-async def lbp(home: Home, source: SourceId) -> Response:
+async def lbp(home: State, source: SourceId) -> Response:
     """Variety of texture in each cell of the last frame: dark is plain, bright is rich."""
     return await looked_up(home, Job(0, Op.LBP, source), Media.PNG)
 
 
-async def looked_up(home: House, job: Job, media: Media) -> Response:
+async def looked_up(home: AppState, job: Job, media: Media) -> Response:
     """What a worker answers about the last frame of a source that exists."""
     home.sources.get(job.source)
     slot = home.ring.acquire()

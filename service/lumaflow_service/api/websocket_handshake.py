@@ -11,12 +11,12 @@ REFUSED = 4000
 MOST_REASON_BYTES = 123
 
 
-async def welcome(socket: WebSocket) -> None:
+async def accept_websocket(socket: WebSocket) -> None:
     """Take a connection, by the one subprotocol of ours if it is offered."""
     await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope["subprotocols"] else None)
 
 
-async def refuse(socket: WebSocket, error: Exception) -> None:
+async def reject_websocket(socket: WebSocket, error: Exception) -> None:
     """Close a connection that was taken, with the reason as far as it fits."""
     reason = str(error).encode()[:MOST_REASON_BYTES].decode(errors="ignore")
     await socket.close(REFUSED + status_of(socket.app, error), reason)

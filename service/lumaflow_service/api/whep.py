@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 
 from lumaflow_service.api.problems import problems
-from lumaflow_service.api.state import Home, SourceId
+from lumaflow_service.api.state import SourceId, State
 from lumaflow_service.errors import TooLargeError, UnsupportedMediaError
 from lumaflow_service.ipc.messages import View
 
@@ -27,7 +27,7 @@ PeerId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="id o
     openapi_extra={"requestBody": {"required": True, "content": CONTENT}},
     response_class=Response,
 )
-async def take_offer(request: Request, home: Home, source: SourceId, view: View = View.ENHANCED) -> Response:
+async def take_offer(request: Request, home: State, source: SourceId, view: View = View.ENHANCED) -> Response:
     """Look at a source by WebRTC (WHEP); with the extra `webrtc` only."""
     found = home.sources.get(source)
     name, answer = await home.peers.take(found, view, await offer_in(request))
@@ -36,7 +36,7 @@ async def take_offer(request: Request, home: Home, source: SourceId, view: View 
 
 
 @router.delete("/{peer}", responses=problems(404, 422), response_class=Response)
-async def leave(home: Home, source: SourceId, peer: PeerId) -> Response:
+async def leave(home: State, source: SourceId, peer: PeerId) -> Response:
     """Look no more."""
     home.peers.drop(peer)
     return Response()

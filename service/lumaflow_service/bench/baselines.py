@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from lumaflow.frame import Frame, Geometry, PixelFormat
 from lumaflow.options import Equalization, Mode, Options
-from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
+from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.host import usable_cores
 from lumaflow_service.bench.kernels import FULL_HD, SQUARE, ULTRA_HD, Size
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.test_images import TestImage, frames
 
 SIZES = (FULL_HD, ULTRA_HD, SQUARE)
-SCENES = (Scene.PHOTOGRAPH, Scene.DARK)
+SCENES = (TestImage.PHOTOGRAPH, TestImage.DARK)
 PICTURES = 4
 CALLS = 5
 OURS = {"equalize": Options(Equalization(Mode.EQUALIZE)), "CLAHE": Options()}
@@ -34,8 +34,8 @@ CV2_JOBS: Mapping[str, Call] = {
 }
 
 
-Pictures = Mapping[Scene, Sequence[Frame]]
-Ours = Mapping[tuple[str, Scene], Limit]
+Pictures = Mapping[TestImage, Sequence[Frame]]
+Ours = Mapping[tuple[str, TestImage], Limit]
 """(job, scene) -> what a lane takes for it, once that is known."""
 
 
@@ -47,7 +47,7 @@ def measure_peers(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entry]
     for size in sizes:
         geometry = Geometry(*size, PixelFormat.GRAY8)
         pictures = {scene: frames(scene, geometry, PICTURES) for scene in SCENES}
-        ours: dict[tuple[str, Scene], Limit] = {}
+        ours: dict[tuple[str, TestImage], Limit] = {}
         if device != "cpu":
             for figure, key in _ours(device, geometry, pictures):
                 ours[key] = Limit("ours", figure.median)
@@ -57,7 +57,9 @@ def measure_peers(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entry]
         yield from _kornia_rs(geometry, pictures, ours)
 
 
-def _ours(device: str, geometry: Geometry, pictures: Pictures) -> Iterator[tuple[Figure, tuple[str, Scene]]]:
+def _ours(
+    device: str, geometry: Geometry, pictures: Pictures
+) -> Iterator[tuple[Figure, tuple[str, TestImage]]]:
     from lumaflow.cuda.bench.profiler import time_step
 
     index = int(device.removeprefix("cuda:"))
@@ -68,16 +70,16 @@ def _ours(device: str, geometry: Geometry, pictures: Pictures) -> Iterator[tuple
 
 
 def _on_gpu(device: str, geometry: Geometry, pictures: Pictures, ours: Ours) -> Iterator[Entry]:
-    from lumaflow.cuda.bench.baselines import PEERS, time_peer
+    from lumaflow.cuda.bench.baselines import PEERS, time_baseline
 
     subject, index = f"{geometry} on {device}", int(device.removeprefix("cuda:"))
     for peer in PEERS:
         for scene, shown in pictures.items():
             name = f"{peer.job}: {peer.name}, {scene}"
             try:
-                samples = time_peer(index, peer, [frame.pixels for frame in shown])
+                samples = time_baseline(index, peer, [frame.pixels for frame in shown])
             except Exception as error:  # whatever is wrong with a peer, the others are still measured
-                yield Missing(subject, name, f"{type(error).__name__}: {error}".splitlines()[0])
+                yield Skipped(subject, name, f"{type(error).__name__}: {error}".splitlines()[0])
                 break
             yield Figure.of(subject, name, "s", samples, ours.get((peer.job, scene)))
 
@@ -96,7 +98,7 @@ def _kornia_rs(geometry: Geometry, pictures: Pictures, ours: Ours) -> Iterator[E
     try:
         jobs = kornia_rs_jobs()
     except ImportError as error:
-        yield Missing(f"{geometry} on the CPU", "kornia-rs", f"{error}: pip install kornia-rs")
+        yield Skipped(f"{geometry} on the CPU", "kornia-rs", f"{error}: pip install kornia-rs")
         return
     yield from _on_cpu(geometry, "kornia-rs", jobs, pictures, ours)
 

@@ -24,9 +24,9 @@ from lumaflow_service.bench.kernels import SIZES, measure_kernels
 from lumaflow_service.bench.mixed_load import LANES, measure_crowd, measure_flatness, measure_lots
 from lumaflow_service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
 from lumaflow_service.bench.plot import check_drawable, draw
-from lumaflow_service.bench.report import Report
+from lumaflow_service.bench.report import BenchReport
 from lumaflow_service.bench.service import QUALITY, measure_service
-from lumaflow_service.bench.test_images import Pixels, Scene, frame_of, picture, read_picture
+from lumaflow_service.bench.test_images import Pixels, TestImage, frame_of, picture, read_picture
 from lumaflow_service.bench.test_images import frames as made_frames
 from lumaflow_service.bench.tune import kept_at, tune
 
@@ -41,7 +41,7 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")]
 Json = Annotated[Path | None, typer.Option("--json", help="also save the figures to this file")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="also draw the figures into this PNG or SVG file")]
 Sizes = Annotated[list[str] | None, typer.Option("--size", help="as 1920x1080; may be given again")]
-Picture = Annotated[Scene, typer.Option(help="what the made picture looks like")]
+Picture = Annotated[TestImage, typer.Option(help="what the made picture looks like")]
 Photograph = Annotated[
     Path | None, typer.Option("--image", help="use this photograph", exists=True, dir_okay=False)
 ]
@@ -54,7 +54,7 @@ def bench_pipeline(
     device: Device = "auto",
     frames: Annotated[int | None, typer.Option(min=1, help="frames a run; else about .4 s of them")] = None,
     size: Annotated[str | None, typer.Option(help="one size, as 1920x1080; else 720p, 1080p and 4K")] = None,
-    scene: Picture = Scene.PHOTOGRAPH,
+    scene: Picture = TestImage.PHOTOGRAPH,
     image: Photograph = None,
     json: Json = None,
     plot: Plot = None,
@@ -110,7 +110,7 @@ def bench_seeds(
     device: Device = "cuda", image: Photograph = None, json: Json = None, plot: Plot = None
 ) -> None:
     """The seeds' experiments: histogram, HOG and LBP, equalisation by launch shape, transposition."""
-    shown = _pictures(Scene.PHOTOGRAPH, image, FULL_HD) * PICTURES
+    shown = _pictures(TestImage.PHOTOGRAPH, image, FULL_HD) * PICTURES
     _report("lumaflow bench seeds", measure_seeds(choose_device(device).device, shown[:PICTURES]), json, plot)
 
 
@@ -133,7 +133,7 @@ def bench_service(
     frames: Annotated[int, typer.Option(min=1, help="frames of each kind")] = 300,
     width: Annotated[int, typer.Option(min=16, max=8192, help="pixels")] = 1920,
     height: Annotated[int, typer.Option(min=16, max=8192, help="pixels")] = 1080,
-    scene: Picture = Scene.DARK,
+    scene: Picture = TestImage.DARK,
     image: Photograph = None,
     json: Json = None,
     plot: Plot = None,
@@ -164,7 +164,7 @@ def _size(text: str) -> tuple[int, int]:
     return sides[0], sides[1]
 
 
-def _pictures(scene: Scene, image: Path | None, geometry: Geometry) -> list[Frame]:
+def _pictures(scene: TestImage, image: Path | None, geometry: Geometry) -> list[Frame]:
     if image is None:
         return made_frames(scene, geometry, PICTURES)
     colored = geometry.pixel_format is PixelFormat.BGR24
@@ -172,7 +172,7 @@ def _pictures(scene: Scene, image: Path | None, geometry: Geometry) -> list[Fram
     return [frame_of(read, geometry)]
 
 
-def _pixels(scene: Scene, image: Path | None, geometry: Geometry, seed: int = 0) -> Pixels:
+def _pixels(scene: TestImage, image: Path | None, geometry: Geometry, seed: int = 0) -> Pixels:
     return read_picture(image, geometry) if image else picture(scene, geometry, seed)
 
 
@@ -189,7 +189,7 @@ def _told(figures: Iterable[Entry]) -> Iterator[Entry]:
 def _report(title: str, figures: Iterable[Entry], json: Path | None, plot: Path | None) -> None:
     if plot is not None:
         check_drawable()
-    report = Report(title, describe_host(), tuple(_told(figures)))
+    report = BenchReport(title, describe_host(), tuple(_told(figures)))
     report.print(Console())
     if json is not None:
         report.write(json)

@@ -81,7 +81,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Skipped:
     """What was not measured here, and why."""
 
     subject: str
@@ -93,5 +93,5 @@ class Missing:
         return {"subject": self.subject, "name": self.name, "missing": self.reason}
 
 
-Entry = Figure | Missing
+Entry = Figure | Skipped
 """One line of a report."""

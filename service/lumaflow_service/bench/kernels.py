@@ -11,11 +11,11 @@ import numpy as np
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Frame, Geometry, PixelFormat
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
-from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
+from lumaflow_service.bench.test_images import TestImage, frames
 
 if TYPE_CHECKING:
-    from lumaflow.cuda.bench.profiler import Times
+    from lumaflow.cuda.bench.profiler import KernelTimes
 
 PICTURES = 4  # that take turns, each in a slot of its own
 EVENNESS = 1.5  # how much slower than the quickest picture the slowest may be
@@ -74,21 +74,21 @@ def measure_kernels(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entr
         try:
             times = {
                 scene: time_step(index, geometry, chain.options, _pictures(scene, geometry))
-                for scene in Scene
+                for scene in TestImage
             }
         except DeviceError as error:
-            yield Missing(f"{size[0]}x{size[1]} {chain.name}", "all", str(error))
+            yield Skipped(f"{size[0]}x{size[1]} {chain.name}", "all", str(error))
         else:
             yield from chain_figures(chain, size, times, bandwidth)
 
 
-@lru_cache(len(Scene))
-def _pictures(scene: Scene, geometry: Geometry) -> list[Frame]:
+@lru_cache(len(TestImage))
+def _pictures(scene: TestImage, geometry: Geometry) -> list[Frame]:
     return frames(scene, geometry, PICTURES)
 
 
 def chain_figures(
-    chain: Chain, size: Size, times: Mapping[Scene, "Times"], bandwidth: float
+    chain: Chain, size: Size, times: Mapping[TestImage, "KernelTimes"], bandwidth: float
 ) -> Iterator[Figure]:
     """Yield the figures of one chain, from its times on every scene and the bytes a second of a copy."""
     subject = f"{size[0]}x{size[1]} {chain.name}"
@@ -103,11 +103,11 @@ def chain_figures(
         goal = Limit(f"the goal, {chain.goals[size] * 1e6:g} us", chain.goals[size], 1.0)
         yield Figure(subject, "slowest", "s", slowest, limit=goal)
     if not chain.kernel:
-        for kernel, samples in times[Scene.PHOTOGRAPH].kernels.items():
-            yield Figure.of(subject, f"  {kernel}, {Scene.PHOTOGRAPH}", "s", samples)
+        for kernel, samples in times[TestImage.PHOTOGRAPH].kernels.items():
+            yield Figure.of(subject, f"  {kernel}, {TestImage.PHOTOGRAPH}", "s", samples)
 
 
-def _chosen(chain: Chain, times: "Times") -> list[float]:
+def _chosen(chain: Chain, times: "KernelTimes") -> list[float]:
     if not chain.kernel:
         return times.step
     return next(samples for name, samples in times.kernels.items() if name.startswith(chain.kernel))

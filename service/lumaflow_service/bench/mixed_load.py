@@ -16,9 +16,9 @@ from lumaflow.errors import DeviceError
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.lane import Lane
 from lumaflow.options import Options
-from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
+from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.pipeline import ON_CUDA, OPTIONS, fill, submit_born
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.test_images import TestImage, frames
 
 LATENCY_GOAL_SECONDS = 5e-3
 CORES_GOAL = 4.0
@@ -29,7 +29,7 @@ LANES = (1, 4, 16, 64)
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class LoadSources:
     """So many sources of one kind."""
 
     count: int
@@ -41,7 +41,7 @@ class Sources:
 
 
 @dataclass
-class Feed:
+class LoadSource:
     """One source's lane and what became of its frames; seconds of each from when it was submitted."""
 
     lane: Lane
@@ -58,19 +58,19 @@ class Feed:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ProcessCost:
     """Of one drive: wall-clock seconds, and CPU seconds of this process in them."""
 
     seconds: float
     cpu_seconds: float
 
 
-def equal(lanes: int) -> list[Sources]:
+def equal(lanes: int) -> list[LoadSources]:
     """The cameras of one kind: 1080p NV12, 30 frames a second."""
-    return [Sources(lanes, Geometry(1920, 1080, PixelFormat.NV12), 30.0)]
+    return [LoadSources(lanes, Geometry(1920, 1080, PixelFormat.NV12), 30.0)]
 
 
-def unequal(lanes: int) -> list[Sources]:
+def unequal(lanes: int) -> list[LoadSources]:
     """A mixed lot, a quarter of each kind: 4K, 1080p in colour, fast 720p and small slow ones."""
     kinds = (
         (Geometry(3840, 2160, PixelFormat.GRAY8), 25.0),
@@ -78,7 +78,7 @@ def unequal(lanes: int) -> list[Sources]:
         (Geometry(1280, 720, PixelFormat.GRAY8), 60.0),
         (Geometry(352, 288, PixelFormat.GRAY8), 15.0),
     )
-    return [Sources(max(lanes // len(kinds), 1), *kind) for kind in kinds]
+    return [LoadSources(max(lanes // len(kinds), 1), *kind) for kind in kinds]
 
 
 def measure_lots(device: str, lanes: int, seconds: float) -> Iterator[Entry]:
@@ -90,17 +90,17 @@ def measure_lots(device: str, lanes: int, seconds: float) -> Iterator[Entry]:
                 feeds = [feed for sources in lot for feed in _open(device, sources, stack)]
                 yield from lot_figures(subject, feeds, drive(feeds, seconds))
         except DeviceError as error:
-            yield Missing(subject, "all", str(error))
+            yield Skipped(subject, "all", str(error))
 
 
-def _open(device: str, sources: Sources, stack: ExitStack) -> list[Feed]:
+def _open(device: str, sources: LoadSources, stack: ExitStack) -> list[LoadSource]:
     options, geometry = _options(device), sources.geometry
-    pictures = frames(Scene.PHOTOGRAPH, geometry, options.slots)
+    pictures = frames(TestImage.PHOTOGRAPH, geometry, options.slots)
     feeds = []
     for _ in range(sources.count):
         lane = stack.enter_context(open_lane(device, geometry, options))
         fill(lane, pictures)
-        feeds.append(Feed(lane, sources.rate, str(sources)))
+        feeds.append(LoadSource(lane, sources.rate, str(sources)))
     return feeds
 
 
@@ -108,7 +108,7 @@ def _options(device: str) -> Options:
     return OPTIONS if device == "cpu" else ON_CUDA["descriptors on the device"]
 
 
-def drive(feeds: Sequence[Feed], seconds: float) -> Cost:
+def drive(feeds: Sequence[LoadSource], seconds: float) -> ProcessCost:
     """Submit each source's frames when they are due, for `seconds`, and collect them as they come out.
 
     One thread does it all, as the service's worker does. A frame whose lane is full is missed.
@@ -116,7 +116,7 @@ def drive(feeds: Sequence[Feed], seconds: float) -> Cost:
     began, computing = perf_counter(), process_time()
     calendar = [(began + number / len(feeds) / feed.rate, number) for number, feed in enumerate(feeds)]
     heapq.heapify(calendar)
-    flying: deque[tuple[Feed, float]] = deque()
+    flying: deque[tuple[LoadSource, float]] = deque()
     while calendar[0][0] < began + seconds or flying:
         now = perf_counter()
         while calendar[0][0] <= min(now, began + seconds):
@@ -129,10 +129,10 @@ def drive(feeds: Sequence[Feed], seconds: float) -> Cost:
             feed.seconds.append(perf_counter() - submitted)
         elif calendar[0][0] < began + seconds:
             sleep(min(max(calendar[0][0] - perf_counter(), 0.0), MOST_SLEEP_SECONDS))
-    return Cost(perf_counter() - began, process_time() - computing)
+    return ProcessCost(perf_counter() - began, process_time() - computing)
 
 
-def _submit(feed: Feed, flying: deque[tuple[Feed, float]]) -> None:
+def _submit(feed: LoadSource, flying: deque[tuple[LoadSource, float]]) -> None:
     feed.due += 1
     if feed.lane.in_flight == feed.lane.options.slots:
         feed.missed += 1
@@ -141,7 +141,7 @@ def _submit(feed: Feed, flying: deque[tuple[Feed, float]]) -> None:
     submit_born(feed.lane)
 
 
-def lot_figures(subject: str, feeds: Sequence[Feed], cost: Cost) -> Iterator[Figure]:
+def lot_figures(subject: str, feeds: Sequence[LoadSource], cost: ProcessCost) -> Iterator[Figure]:
     """Yield how long frames took, over all lanes and by their kind, how many lanes starved, how the least
     served one fared, and what the host spent.
     """
@@ -161,7 +161,7 @@ def lot_figures(subject: str, feeds: Sequence[Feed], cost: Cost) -> Iterator[Fig
     yield Figure(subject, "host CPU", "cores", cost.cpu_seconds / cost.seconds, limit=cores)
 
 
-def _kind_figures(subject: str, feeds: Sequence[Feed], goal: Limit) -> Iterator[Figure]:
+def _kind_figures(subject: str, feeds: Sequence[LoadSource], goal: Limit) -> Iterator[Figure]:
     kinds = dict.fromkeys(feed.kind for feed in feeds)
     for kind in kinds if len(kinds) > 1 else ():
         seconds = [spent for feed in feeds if feed.kind == kind for spent in feed.seconds]
@@ -175,7 +175,7 @@ def measure_flatness(device: str, geometry: Geometry, count: int) -> Iterator[En
     subject = f"{count} frames of {geometry} on {device}"
     options = _options(device)
     with open_lane(device, geometry, options) as lane:
-        fill(lane, frames(Scene.PHOTOGRAPH, geometry, options.slots))
+        fill(lane, frames(TestImage.PHOTOGRAPH, geometry, options.slots))
         part = max(count // 10, 1)
         run_in_turn([lane], part)
         before = memory_held(device)
@@ -195,7 +195,7 @@ def measure_crowd(
     """Yield what a frame and a lane cost beside so many other lanes, `count` frames in all."""
     subject = f"{geometry} on {device}, lanes beside each other"
     options = replace(_options(device), slots=2)
-    pictures = frames(Scene.PHOTOGRAPH, geometry, options.slots)
+    pictures = frames(TestImage.PHOTOGRAPH, geometry, options.slots)
     limit = None
     for number in lanes:
         with ExitStack() as stack:

@@ -13,7 +13,7 @@ from lumaflow.frame import Enhanced, Frame, Geometry, PixelFormat
 from lumaflow.lane import Lane
 from lumaflow.options import Hog, Lbp, Options
 from lumaflow.stage import Stage
-from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
+from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.limits import Wire, cv2_seconds, measure_wire
 
 OPTIONS = Options(hog=Hog(), lbp=Lbp())
@@ -50,7 +50,7 @@ class Calls:
 
 
 @dataclass
-class Singles:
+class LatencyRun:
     """Frames that went through an empty lane one by one."""
 
     seconds: list[float]
@@ -72,7 +72,7 @@ def measure_lane(
             with open_lane(device, geometry, options) as lane:
                 yield from _measure(subject, lane, pictures, frames)
         except DeviceError as error:
-            yield Missing(subject, "all", str(error))
+            yield Skipped(subject, "all", str(error))
 
 
 def _measure(subject: str, lane: Lane, pictures: Sequence[Frame], frames: int | None) -> Iterator[Entry]:
@@ -97,7 +97,7 @@ def _measure(subject: str, lane: Lane, pictures: Sequence[Frame], frames: int | 
 
 
 def wire_figures(
-    subject: str, geometry: Geometry, wire: Wire, calls: Calls, singles: Singles
+    subject: str, geometry: Geometry, wire: Wire, calls: Calls, singles: LatencyRun
 ) -> Iterator[Figure]:
     """Yield the wire's own figures, and the lane's rate and latency held against them."""
     for name, seconds in (("up", wire.up), ("down", wire.down), ("both ways at once", wire.both)):
@@ -162,7 +162,7 @@ def _host_seconds(lane: Lane, settle: float) -> list[float]:
     return seconds
 
 
-def _one_by_one(lane: Lane, frames: int) -> Singles:
+def _one_by_one(lane: Lane, frames: int) -> LatencyRun:
     seconds: list[float] = []
     stages: dict[Stage, list[float]] = {}
     for _ in range(frames):
@@ -172,7 +172,7 @@ def _one_by_one(lane: Lane, frames: int) -> Singles:
         seconds.append(perf_counter() - start)
         for stage, spent in last.stage_seconds.items():
             stages.setdefault(stage, []).append(spent)
-    return Singles(seconds, stages, last)
+    return LatencyRun(seconds, stages, last)
 
 
 def _seconds_to_submit(lane: Lane) -> float:

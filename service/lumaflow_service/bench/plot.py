@@ -7,7 +7,7 @@ from typing import Any
 
 from lumaflow.errors import OptionError
 from lumaflow_service.bench.figure import Figure
-from lumaflow_service.bench.report import Report
+from lumaflow_service.bench.report import BenchReport
 
 INCHES_A_BAR = 0.3
 WIDTH_INCHES = 9.0
@@ -24,7 +24,7 @@ def check_drawable() -> None:
         ) from error
 
 
-def draw(report: Report, path: Path) -> None:
+def draw(report: BenchReport, path: Path) -> None:
     """Save a panel a subject, of the figures in the unit of its first one.
 
     Raises OptionError without matplotlib, or when nothing was measured.

@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lumaflow_service.bench.figure import Entry, Figure, Missing
+from lumaflow_service.bench.figure import Entry, Figure, Skipped
 
 BYTES_A_MIB = 1 << 20
 SMALL = 0.1  # ratios below it are shown with two digits, however small
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BenchReport:
     """`title` says what was done, `host` on what (see `lumaflow_service.bench.host`)."""
 
     title: str
@@ -55,7 +55,7 @@ class Report:
 
 def _row(figure: Entry) -> tuple[str, str, str, str]:
     name = f"  {escape(figure.name)}"
-    if isinstance(figure, Missing):
+    if isinstance(figure, Skipped):
         return name, "", "", f"left out: {escape(figure.reason)}"
     scale, unit = _scale(figure)
     median = f"{_digits(figure.median * scale)} {unit}"

@@ -26,10 +26,10 @@ class ServerError(LumaflowError, RuntimeError):
 
 
 @contextmanager
-def serving(device: str) -> Iterator["Server"]:
+def serving(device: str) -> Iterator["ServiceProcess"]:
     """Give a service on `device` that is ready; it ends with the block. Raises ServerError."""
     with TemporaryFile() as log:
-        server = Server(device, log)
+        server = ServiceProcess(device, log)
         try:
             server.await_ready()
             yield server
@@ -37,7 +37,7 @@ def serving(device: str) -> Iterator["Server"]:
             server.stop()
 
 
-class Server:
+class ServiceProcess:
     """The running service: its address and its memory.
 
     headers : of a request that it lets in, whatever tokens lie around for services

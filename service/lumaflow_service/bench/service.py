@@ -14,7 +14,7 @@ from lumaflow.backend import open_lane
 from lumaflow.frame import Frame, Geometry
 from lumaflow.lane import Lane
 from lumaflow_service.bench.figure import Figure, Limit
-from lumaflow_service.bench.server import Server, ServerError, serving
+from lumaflow_service.bench.server import ServerError, ServiceProcess, serving
 
 IN_FLIGHT = (1, 2, 4)
 ROUNDS = 6
@@ -27,7 +27,7 @@ HEADERS = {"Content-Type": "image/jpeg", "Accept": "image/jpeg"}
 
 
 @dataclass
-class Tally:
+class LoadCount:
     """What the rounds of one kind gave."""
 
     frames_per_second: list[float] = field(default_factory=list)
@@ -40,11 +40,11 @@ class Tally:
 
 
 @dataclass
-class Tallies:
+class LoadCounts:
     """The bare loop, the service at each number of frames in flight, and its memory after every round."""
 
-    bare: Tally = field(default_factory=Tally)
-    served: dict[int, Tally] = field(default_factory=lambda: {count: Tally() for count in IN_FLIGHT})
+    bare: LoadCount = field(default_factory=LoadCount)
+    served: dict[int, LoadCount] = field(default_factory=lambda: {count: LoadCount() for count in IN_FLIGHT})
     memory: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -64,8 +64,8 @@ def measure_service(
     yield from memory_figures(subject, tallies.memory, frames=(ROUNDS - 1) * each * len(IN_FLIGHT))
 
 
-def _rounds(server: Server, lane: Lane, images: Sequence[bytes], each: int) -> Tallies:
-    tallies = Tallies()
+def _rounds(server: ServiceProcess, lane: Lane, images: Sequence[bytes], each: int) -> LoadCounts:
+    tallies = LoadCounts()
     _bare(lane, images, WARM_UP)
     send_frames(server, images, WARM_UP, in_flight=1)
     for _ in range(ROUNDS):
@@ -88,7 +88,7 @@ def _bare(lane: Lane, images: Sequence[bytes], frames: int) -> tuple[list[float]
 
 
 def send_frames(
-    server: Server, images: Sequence[bytes], frames: int, in_flight: int
+    server: ServiceProcess, images: Sequence[bytes], frames: int, in_flight: int
 ) -> tuple[list[float], float]:
     """Send so many frames over `in_flight` connections; the seconds of each, and of all together."""
     shares = [range(first, frames, in_flight) for first in range(in_flight)]
@@ -117,7 +117,7 @@ def _send(
     return latencies
 
 
-def speed_figures(subject: str, tallies: Tallies) -> Iterator[Figure]:
+def speed_figures(subject: str, tallies: LoadCounts) -> Iterator[Figure]:
     """Yield rates and latencies, the service's rates held against the bare loop's."""
     bare = Figure.of(subject, "bare loop", "frames/s", tallies.bare.frames_per_second)
     yield bare

@@ -19,7 +19,7 @@ TINT = 12.0  # standard deviation of a colour against the luma
 SOFTEST = 7  # octaves of blotches, the largest 128 px wide
 
 
-class Scene(StrEnum):
+class TestImage(StrEnum):
     """What the picture looks like; histograms and JPEG sizes differ a lot between them."""
 
     PHOTOGRAPH = "photograph"
@@ -28,21 +28,21 @@ class Scene(StrEnum):
     RANDOM = "random"
 
 
-def picture(scene: Scene, geometry: Geometry, seed: int = 0) -> Pixels:
+def picture(scene: TestImage, geometry: Geometry, seed: int = 0) -> Pixels:
     """One picture of `geometry.shape`; the same seed gives the same picture."""
     rng = np.random.default_rng(seed)
-    if scene is Scene.CONSTANT:
+    if scene is TestImage.CONSTANT:
         return np.full(geometry.shape, CONSTANT_LEVEL, np.uint8)
-    if scene is Scene.RANDOM:
+    if scene is TestImage.RANDOM:
         return rng.integers(0, 256, geometry.shape, np.uint8)
     levels = _photograph(geometry, rng)
-    if scene is Scene.DARK:
+    if scene is TestImage.DARK:
         levels *= 0.2
     levels += rng.normal(0, NOISE, levels.shape).astype(np.float32)
     return np.clip(np.rint(levels), 0, 255).astype(np.uint8).reshape(geometry.shape)
 
 
-def frames(scene: Scene, geometry: Geometry, count: int, seed: int = 0) -> list[Frame]:
+def frames(scene: TestImage, geometry: Geometry, count: int, seed: int = 0) -> list[Frame]:
     """`count` different frames of one scene: a made picture, and the same rolled on by parts of its height.
 
     Deep levels have noise below those of 8 bits; chroma is a faint copy of the luma. Not for woven formats.

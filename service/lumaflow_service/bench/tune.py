@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow.cuda.launch_config import CHOICES, DEFAULT_SHAPES, Shapes
+from lumaflow.cuda.launch_config import CHOICES, DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Frame, Geometry, PixelFormat
 from lumaflow.options import Equalization, Hog, Mode, Options
 from lumaflow_service.bench.figure import Entry, Figure, Limit
 from lumaflow_service.bench.kernels import FULL_HD, ULTRA_HD, Size
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.test_images import TestImage, frames
 
 SIZES = (FULL_HD, ULTRA_HD)
 PICTURES = 2
@@ -26,7 +26,7 @@ GAIN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TuneJob:
     """A step whose time tells which values of some numbers are good."""
 
     name: str
@@ -37,21 +37,21 @@ class Job:
 
 EQUALIZE = Options(Equalization(Mode.EQUALIZE))
 JOBS = (
-    Job("equalize", PixelFormat.GRAY8, EQUALIZE, ("histogram_blocks", "lut_blocks")),
-    Job(
+    TuneJob("equalize", PixelFormat.GRAY8, EQUALIZE, ("histogram_blocks", "lut_blocks")),
+    TuneJob(
         "CLAHE",
         PixelFormat.GRAY8,
         Options(),
         ("tile_histogram_blocks", "histogram_pixels", "clahe_blocks", "clahe_pixels"),
     ),
-    Job(
+    TuneJob(
         "HOG",
         PixelFormat.GRAY8,
         Options(Equalization(Mode.IDENTITY), hog=Hog()),
         ("hog_blocks",),
     ),
-    Job("12-bit equalize", PixelFormat.GRAY12, EQUALIZE, ("word_lut_blocks",)),
-    Job(
+    TuneJob("12-bit equalize", PixelFormat.GRAY12, EQUALIZE, ("word_lut_blocks",)),
+    TuneJob(
         "12-bit CLAHE",
         PixelFormat.GRAY12,
         Options(),
@@ -62,7 +62,7 @@ JOBS = (
 TOGETHER = (-3, -2, -1, 1, 2)
 """Steps along their choices by which numbers are moved together."""
 
-Clock = Callable[[Job, Size, Shapes], float]
+Clock = Callable[[TuneJob, Size, LaunchConfig], float]
 """Seconds of a job on frames of a size, planned with some shapes."""
 
 
@@ -92,9 +92,9 @@ def kept_at(device: str) -> Path:
     return cache_folder() / key_of(int(device.removeprefix("cuda:"))).file
 
 
-def search(clock: Clock, until: float) -> Shapes:
+def search(clock: Clock, until: float) -> LaunchConfig:
     """The best shapes that are found, one job after the other, until `monotonic` says `until`."""
-    shapes = DEFAULT_SHAPES
+    shapes = DEFAULT_LAUNCH_CONFIG
     for job in JOBS:
         best = _cost(clock, job, shapes)
         for changes in _tries(job):
@@ -107,7 +107,7 @@ def search(clock: Clock, until: float) -> Shapes:
     return shapes
 
 
-def _tries(job: Job) -> Iterator[dict[str, int]]:
+def _tries(job: TuneJob) -> Iterator[dict[str, int]]:
     """All blocks of a job moved together, for kernels side by side share the GPU; then each number alone."""
     blocks = [number for number in job.numbers if number.endswith("_blocks")]
     for steps in TOGETHER if len(blocks) > 1 else ():
@@ -120,13 +120,13 @@ def _tries(job: Job) -> Iterator[dict[str, int]]:
 def _moved(number: str, steps: int) -> int:
     """The choice so many steps above the default, or the last one there is."""
     choices = CHOICES[number]
-    place = choices.index(getattr(DEFAULT_SHAPES, number)) + steps
+    place = choices.index(getattr(DEFAULT_LAUNCH_CONFIG, number)) + steps
     return choices[min(max(place, 0), len(choices) - 1)]
 
 
-def confirmed(clock: Clock, found: Shapes) -> Shapes:
+def confirmed(clock: Clock, found: LaunchConfig) -> LaunchConfig:
     """The numbers with which a job beats the defaults once more; of other jobs the defaults."""
-    shapes = DEFAULT_SHAPES
+    shapes = DEFAULT_LAUNCH_CONFIG
     for job in JOBS:
         tried = replace(shapes, **{number: getattr(found, number) for number in job.numbers})
         if tried != shapes and _cost(clock, job, tried) < _cost(clock, job, shapes) * (1 - GAIN / 2):
@@ -134,54 +134,54 @@ def confirmed(clock: Clock, found: Shapes) -> Shapes:
     return shapes
 
 
-def check_results(index: int, shapes: Shapes) -> None:
+def check_results(index: int, shapes: LaunchConfig) -> None:
     """Raise DeviceError if a frame of any job comes out otherwise than with the defaults, by one bit."""
     for job in JOBS:
         geometry = Geometry(1000, 601, job.pixel_format)
-        (frame,) = frames(Scene.PHOTOGRAPH, geometry, 1)
-        wanted, came = (_results(index, job, frame, planned) for planned in (DEFAULT_SHAPES, shapes))
+        (frame,) = frames(TestImage.PHOTOGRAPH, geometry, 1)
+        wanted, came = (_results(index, job, frame, planned) for planned in (DEFAULT_LAUNCH_CONFIG, shapes))
         for name, value in wanted.items():
             if not np.array_equal(came[name], value):
                 raise DeviceError(f"{name} of {job.name} differ under {shapes}: keep to the defaults here")
 
 
-def speed_figures(device: str, clock: Clock, found: Shapes) -> Iterator[Figure]:
+def speed_figures(device: str, clock: Clock, found: LaunchConfig) -> Iterator[Figure]:
     """Yield what each job takes with the shapes found, against the defaults."""
     for job in JOBS:
         for size in SIZES:
-            usual = Limit("the defaults", clock(job, size, DEFAULT_SHAPES))
-            seconds = usual.value if found == DEFAULT_SHAPES else clock(job, size, found)
+            usual = Limit("the defaults", clock(job, size, DEFAULT_LAUNCH_CONFIG))
+            seconds = usual.value if found == DEFAULT_LAUNCH_CONFIG else clock(job, size, found)
             yield Figure(f"{job.name} on {device}", f"{size[0]}x{size[1]}", "s", seconds, limit=usual)
 
 
-def shape_figures(device: str, found: Shapes) -> Iterator[Figure]:
+def shape_figures(device: str, found: LaunchConfig) -> Iterator[Figure]:
     """Yield every number found, against its default."""
     for number, value in asdict(found).items():
-        usual = Limit("the default", getattr(DEFAULT_SHAPES, number))
+        usual = Limit("the default", getattr(DEFAULT_LAUNCH_CONFIG, number))
         unit = number.rpartition("_")[2]
         yield Figure(f"launch shapes of {device}", number, unit, value, limit=usual)
 
 
-def _cost(clock: Clock, job: Job, shapes: Shapes) -> float:
+def _cost(clock: Clock, job: TuneJob, shapes: LaunchConfig) -> float:
     """Geometric mean over the sizes: a tenth of a small frame counts as much as one of a large frame."""
     return prod(clock(job, size, shapes) for size in SIZES) ** (1 / len(SIZES))
 
 
 def _clock(index: int) -> Clock:
-    from lumaflow.cuda.bench.profiler import time_shapes
+    from lumaflow.cuda.bench.profiler import time_launch_config
 
     @cache
     def pictures(pixel_format: PixelFormat, size: Size) -> list[Frame]:
-        return frames(Scene.PHOTOGRAPH, Geometry(*size, pixel_format), PICTURES)
+        return frames(TestImage.PHOTOGRAPH, Geometry(*size, pixel_format), PICTURES)
 
-    def seconds(job: Job, size: Size, shapes: Shapes) -> float:
+    def seconds(job: TuneJob, size: Size, shapes: LaunchConfig) -> float:
         shown = pictures(job.pixel_format, size)
-        return float(np.median(time_shapes(index, shown[0].geometry, job.options, shown, shapes)))
+        return float(np.median(time_launch_config(index, shown[0].geometry, job.options, shown, shapes)))
 
     return seconds
 
 
-def _results(index: int, job: Job, frame: Frame, shapes: Shapes) -> dict[str, NDArray[Any]]:
+def _results(index: int, job: TuneJob, frame: Frame, shapes: LaunchConfig) -> dict[str, NDArray[Any]]:
     from lumaflow.cuda.lane import CudaLane
 
     with CudaLane(index, frame.geometry, job.options, shapes) as lane:

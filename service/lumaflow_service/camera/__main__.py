@@ -9,8 +9,8 @@ import threading
 
 import structlog
 
-from lumaflow_service.camera.malloc_arenas import few_arenas
-from lumaflow_service.camera.process import Desk
+from lumaflow_service.camera.malloc_arenas import limit_malloc_arenas
+from lumaflow_service.camera.process import CameraProcess
 from lumaflow_service.ipc.messages import Assignment, messages
 from lumaflow_service.ipc.slots import SlotMemory
 from lumaflow_service.log import configure
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> None:
     """Read the camera of the first message until the doorbell closes; then finish the outputs and leave."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    few_arenas()
+    limit_malloc_arenas()
     doorbell = socket.socket(fileno=int(arguments[0]))
     memory = SlotMemory(int(arguments[1]), **json.loads(arguments[2]))
     received = messages(doorbell)
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> None:
         redactor.learn(assignment.camera["url"])
         configure(redactor)
         threading.excepthook = fail
-        Desk(assignment, doorbell, memory, redactor).run(received)
+        CameraProcess(assignment, doorbell, memory, redactor).run(received)
     os._exit(0)  # whatever still hangs in a read
 
 

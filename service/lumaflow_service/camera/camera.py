@@ -13,17 +13,17 @@ from av.video.frame import VideoFrame
 
 from lumaflow.geometry import Geometry
 from lumaflow_service.camera.backoff import Backoff
-from lumaflow_service.camera.captured_frame import Shot
-from lumaflow_service.camera.frame_reader import NO_TIME_BASE, AnyPacket, Feed, Picture
-from lumaflow_service.camera.freeze import StillWatch
-from lumaflow_service.camera.open_container import Opening, open_container
+from lumaflow_service.camera.captured_frame import CapturedFrame
+from lumaflow_service.camera.frame_reader import NO_TIME_BASE, AnyPacket, DecodedFrame, FrameReader
+from lumaflow_service.camera.freeze import FreezeDetector
+from lumaflow_service.camera.open_container import OpenRequest, open_container
 from lumaflow_service.camera.timeline import Timeline
 from lumaflow_service.camera.watchdog import Watchdog
-from lumaflow_service.config.camera_errors import CameraError, Cause
-from lumaflow_service.media.slot_format import laid_geometry
+from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode
+from lumaflow_service.media.slot_format import slot_geometry
 
 
-class State(StrEnum):
+class CameraPhase(StrEnum):
     """Where a camera stands."""
 
     CONNECTING = "connecting"
@@ -34,10 +34,10 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CameraPlan:
     """How to read a camera; `lossless` also means that files are read as quickly as frames are taken."""
 
-    opening: Opening
+    opening: OpenRequest
     lossless: bool = False
     loop: bool = False
     deinterlace: bool = False
@@ -46,10 +46,10 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Status:
+class ReadStatus:
     """What a camera tells about itself. Counts grow for as long as its process lives."""
 
-    state: State = State.CONNECTING
+    state: CameraPhase = CameraPhase.CONNECTING
     cause: str = ""
     text: str = ""
     codec: str = ""
@@ -69,20 +69,20 @@ class Camera:
 
     def __init__(
         self,
-        plan: Plan,
-        on_shot: Callable[[Shot], None],
-        on_feed: Callable[[Feed], None],
+        plan: CameraPlan,
+        on_shot: Callable[[CapturedFrame], None],
+        on_feed: Callable[[FrameReader], None],
         on_audio: Callable[[AnyPacket, Fraction], None],
         on_status: Callable[[], None],
     ) -> None:
-        self.status = Status()
+        self.status = ReadStatus()
         self.watchdog = Watchdog()
         self._plan = plan
         self._on_shot, self._on_feed = on_shot, on_feed
         self._on_audio, self._on_status = on_audio, on_status
         self._backoff = Backoff()
         self._timeline = Timeline(live=plan.opening.target.scheme != "file")
-        self._still = StillWatch()
+        self._still = FreezeDetector()
         self._stopped = threading.Event()
         self._number = 0
         self._geometry: Geometry | None = None
@@ -100,22 +100,22 @@ class Camera:
             cause, text = self._session(attempt)
             if self._stopped.is_set():
                 return
-            if cause is Cause.EOF and self._is_file and self._number > before:
+            if cause is CameraErrorCode.EOF and self._is_file and self._number > before:
                 if not self._plan.loop:
-                    return self._tell(State.ENDED, Cause.EOF, "the end of the file")
+                    return self._tell(CameraPhase.ENDED, CameraErrorCode.EOF, "the end of the file")
                 continue
             self.status.reconnects[cause] += 1
-            self._tell(State.WAITING, cause, text)
+            self._tell(CameraPhase.WAITING, cause, text)
             self._stopped.wait(self._backoff.wait_seconds())
-            self._tell(State.CONNECTING, cause, text)
+            self._tell(CameraPhase.CONNECTING, cause, text)
 
     @property
     def _is_file(self) -> bool:
         return self._plan.opening.target.scheme == "file"
 
-    def _session(self, attempt: int) -> tuple[Cause, str]:
+    def _session(self, attempt: int) -> tuple[CameraErrorCode, str]:
         """From opening to the end of what comes; why it ended."""
-        failed: tuple[Cause, str] | None = None
+        failed: tuple[CameraErrorCode, str] | None = None
         paths = list(self._paths())
         for path in paths:
             try:
@@ -127,7 +127,9 @@ class Camera:
         if failed and len(paths) == 1:
             return failed
         return (
-            (Cause.EOF, "the camera ended the connection") if paths else (Cause.NOT_FOUND, "no file is there")
+            (CameraErrorCode.EOF, "the camera ended the connection")
+            if paths
+            else (CameraErrorCode.NOT_FOUND, "no file is there")
         )
 
     def _paths(self) -> Iterator[Path | None]:
@@ -146,7 +148,7 @@ class Camera:
             self.watchdog.begin()
             self._timeline.restart()
             self._due = None
-            feed = Feed(container, self.watchdog, self._plan.deinterlace, waits=not self._is_file)
+            feed = FrameReader(container, self.watchdog, self._plan.deinterlace, waits=not self._is_file)
             self._on_feed(feed)
             before = self._number
             try:
@@ -157,9 +159,9 @@ class Camera:
             finally:
                 self._count(feed)
             if self._number == before:
-                raise CameraError(Cause.CORRUPT, "no picture in it can be decoded")
+                raise CameraError(CameraErrorCode.CORRUPT, "no picture in it can be decoded")
 
-    def _take(self, picture: Picture, feed: Feed) -> None:
+    def _take(self, picture: DecodedFrame, feed: FrameReader) -> None:
         now = picture.arrived
         shot = self._shot(picture, feed, now)
         self.watchdog.frame(now)
@@ -172,12 +174,12 @@ class Camera:
         self._look(picture, now)
         self._on_shot(shot)
 
-    def _count(self, feed: Feed) -> None:
+    def _count(self, feed: FrameReader) -> None:
         self.status.corrupt += feed.damaged
         self.status.no_key += feed.skipped
         feed.damaged = feed.skipped = 0
 
-    def _shot(self, picture: Picture, feed: Feed, now: float) -> Shot:
+    def _shot(self, picture: DecodedFrame, feed: FrameReader, now: float) -> CapturedFrame:
         """The picture with its number, time and epoch. Raises CameraError (codec) when it is too large."""
         frame = picture.frame
         base = feed.video.time_base or frame.time_base or NO_TIME_BASE
@@ -192,16 +194,19 @@ class Camera:
         self._number += 1
         if self._is_file:
             now = self._paced(float(seconds))
-        return Shot(self._number, frame, pts, base, time.time(), now, self.status.epoch, picture.corrupt)
+        return CapturedFrame(
+            self._number, frame, pts, base, time.time(), now, self.status.epoch, picture.corrupt
+        )
 
     def _checked_geometry(self, frame: VideoFrame) -> Geometry:
         plan, pixels = self._plan, frame.width * frame.height
         if pixels <= plan.max_pixels:
-            geometry = laid_geometry(frame)
+            geometry = slot_geometry(frame)
             if geometry.frame_bytes <= plan.max_bytes:
                 return geometry
         raise CameraError(
-            Cause.CODEC, f"pictures of {frame.width}x{frame.height} came; at most {plan.max_pixels} pixels go"
+            CameraErrorCode.CODEC,
+            f"pictures of {frame.width}x{frame.height} came; at most {plan.max_pixels} pixels go",
         )
 
     def _paced(self, seconds: float) -> float:
@@ -214,16 +219,16 @@ class Camera:
         self._stopped.wait(max(0.0, seconds + self._due - now))
         return time.monotonic()
 
-    def _look(self, picture: Picture, now: float) -> None:
+    def _look(self, picture: DecodedFrame, now: float) -> None:
         """Say that the camera is live, and what is wrong with its pictures if something is."""
         if not self._is_file and self._still.frozen(picture.frame, now):
-            self._tell(State.LIVE, Cause.FROZEN, "the picture has not changed for 10 s")
+            self._tell(CameraPhase.LIVE, CameraErrorCode.FROZEN, "the picture has not changed for 10 s")
         elif picture.corrupt:
-            self._tell(State.LIVE, Cause.CORRUPT, "its pictures are damaged; see the network")
+            self._tell(CameraPhase.LIVE, CameraErrorCode.CORRUPT, "its pictures are damaged; see the network")
         else:
-            self._tell(State.LIVE, None, "")
+            self._tell(CameraPhase.LIVE, None, "")
 
-    def _tell(self, state: State, cause: Cause | None, text: str) -> None:
+    def _tell(self, state: CameraPhase, cause: CameraErrorCode | None, text: str) -> None:
         status = self.status
         changed = (state, cause or "") != (status.state, status.cause)
         status.state, status.cause, status.text = state, cause or "", text

@@ -7,7 +7,7 @@ from av.video.frame import VideoFrame
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
+class CapturedFrame:
     """One picture.
 
     number : counts the pictures of this process

@@ -8,7 +8,7 @@ LONGEST_SECONDS = 8.0
 """A camera that refreshes line by line is whole again by then, without a key frame."""
 
 
-class Doubt:
+class CorruptionTracker:
     """Arises with damage and ends with the picture of the next whole key frame."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from itertools import count
 import numpy as np
 
 from lumaflow_service.demo.scene import FRAMES_PER_SECOND, Scene
-from lumaflow_service.ipc.messages import Captured, Grant, Size, messages, ring
+from lumaflow_service.ipc.messages import FrameReady, Size, SlotGranted, messages, send
 from lumaflow_service.ipc.slots import SlotMemory
 
 SIZE: Size = (640, 360, "bgr24")
@@ -28,13 +28,13 @@ def main(arguments: list[str]) -> None:
     scene = Scene(width, height)
     due = time.monotonic()
     for number, grant in zip(count(0, EVERY), messages(doorbell), strict=False):
-        assert isinstance(grant, Grant)
+        assert isinstance(grant, SlotGranted)
         picture = scene.frame(number)
         due = wait_until(due) + EVERY / FRAMES_PER_SECOND
         memory.check(grant.slot, grant.generation)
         buffer = np.frombuffer(memory.buffer(grant.slot, "frame", picture.nbytes), np.uint8)
         np.copyto(buffer, picture.reshape(-1))
-        ring(doorbell, Captured(grant.slot, grant.generation, SIZE))
+        send(doorbell, FrameReady(grant.slot, grant.generation, SIZE))
 
 
 def wait_until(due: float) -> float:

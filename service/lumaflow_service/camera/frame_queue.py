@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class Mailbox(Generic[Item]):
+class LatestFrameQueue(Generic[Item]):
     """Room for one item. In a `lossless` one `put` waits for room; else the newest replaces what is there."""
 
     def __init__(self, lossless: bool) -> None:

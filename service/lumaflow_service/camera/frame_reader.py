@@ -16,11 +16,11 @@ from av.stream import Disposition
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from lumaflow_service.camera.corruption import Doubt
+from lumaflow_service.camera.corruption import CorruptionTracker
 from lumaflow_service.camera.deinterlace import Deinterlacer
-from lumaflow_service.camera.packet_loss import Losses
+from lumaflow_service.camera.packet_loss import PacketLossMonitor
 from lumaflow_service.camera.watchdog import Watchdog
-from lumaflow_service.config.camera_errors import CameraError, Cause
+from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode
 
 AnyPacket: TypeAlias = "Packet[Any]"
 NO_TIME_BASE = Fraction(1, 90_000)
@@ -32,7 +32,7 @@ MOST_UNDECODED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DecodedFrame:
     """A decoded picture, and when its packet arrived, on the monotonic clock.
 
     `corrupt` says that the decoder doubts it, or that it builds on one it doubts.
@@ -43,7 +43,7 @@ class Picture:
     arrived: float
 
 
-class Feed:
+class FrameReader:
     """Reads an open container.
 
     `damaged` counts packets that gave no picture, `skipped` those before the first key frame; whoever reads
@@ -58,8 +58,8 @@ class Feed:
         self._watchdog = watchdog
         self._deinterlacer = Deinterlacer(self.video.time_base or NO_TIME_BASE) if deinterlace else None
         self._waits = waits
-        self._losses = Losses()
-        self._doubt = Doubt()
+        self._losses = PacketLossMonitor()
+        self._doubt = CorruptionTracker()
         self._before_was_doubtful = False
         self._fruitless = 0
         self._started = False
@@ -68,7 +68,7 @@ class Feed:
             "SLICE"  # frame threads would hold frames back, and lose good ones near a bad one
         )
 
-    def pictures(self, on_audio: Callable[[AnyPacket], None]) -> Iterator[Picture]:
+    def pictures(self, on_audio: Callable[[AnyPacket], None]) -> Iterator[DecodedFrame]:
         """Every picture until the end. Raises CameraError when it stalls or breaks off."""
         wanted = [self.video] if self.audio is None else [self.video, self.audio]
         for packet in self._packets(wanted):
@@ -77,7 +77,7 @@ class Feed:
             elif self._wanted(packet):
                 yield from self._decode(packet)
             if self._waits and self._watchdog.overdue:
-                raise CameraError(Cause.STALLED, "data comes, but no picture")
+                raise CameraError(CameraErrorCode.STALLED, "data comes, but no picture")
         yield from self._decode(None)
 
     def _packets(self, wanted: list[Any]) -> Iterator[AnyPacket]:
@@ -87,7 +87,7 @@ class Feed:
                 packet = self._packet(wanted)
             except (av.ExitError, TimeoutError):
                 seconds = self._watchdog.limit_seconds
-                raise CameraError(Cause.STALLED, f"nothing came for {seconds:.1f} s") from None
+                raise CameraError(CameraErrorCode.STALLED, f"nothing came for {seconds:.1f} s") from None
             except av.EOFError:
                 return
             except av.FFmpegError as error:
@@ -95,7 +95,7 @@ class Feed:
                     self.damaged += 1
                     return  # where a file is cut off
                 raise CameraError(
-                    Cause.EOF, f"the connection broke: {error.strerror or 'no reason'}"
+                    CameraErrorCode.EOF, f"the connection broke: {error.strerror or 'no reason'}"
                 ) from None
             if packet is None or (packet.dts is None and packet.size == 0):
                 return
@@ -125,7 +125,7 @@ class Feed:
         self.skipped += not self._started
         return self._started
 
-    def _decode(self, packet: AnyPacket | None) -> Iterator[Picture]:
+    def _decode(self, packet: AnyPacket | None) -> Iterator[DecodedFrame]:
         arrived = time.monotonic()
         try:
             frames = self.video.decode(packet)
@@ -136,15 +136,17 @@ class Feed:
             self._doubt.arise()
             self._fruitless += 1
             if isinstance(error, NotImplementedError) or self._fruitless > MOST_UNDECODED:
-                raise CameraError(Cause.CODEC, "its video cannot be decoded; choose another codec") from None
+                raise CameraError(
+                    CameraErrorCode.CODEC, "its video cannot be decoded; choose another codec"
+                ) from None
             return
         self._fruitless = 0 if frames else self._fruitless
         for frame in frames:
             doubtful = self._doubt.of(frame)
             if self._deinterlacer is None:
-                yield Picture(frame, doubtful, arrived)
+                yield DecodedFrame(frame, doubtful, arrived)
             elif (whole := self._deinterlacer(frame)) is not None:
-                yield Picture(whole, doubtful or self._before_was_doubtful, arrived)
+                yield DecodedFrame(whole, doubtful or self._before_was_doubtful, arrived)
             self._before_was_doubtful = doubtful
 
 
@@ -153,6 +155,6 @@ def _main_video(container: InputContainer) -> VideoStream:
     streams = container.streams.video
     if not streams:
         kinds = " and ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-        raise CameraError(Cause.CODEC, f"there is no video in it, only {kinds}")
+        raise CameraError(CameraErrorCode.CODEC, f"there is no video in it, only {kinds}")
     moving = [one for one in streams if not one.disposition & Disposition.attached_pic]
     return (moving or list(streams))[0]

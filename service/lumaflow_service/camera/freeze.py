@@ -14,7 +14,7 @@ LARGEST_DIFFERENCE = 8
 """In grey levels. A key frame of the same still differs by less than this; a digit that changes, by more."""
 
 
-class StillWatch:
+class FreezeDetector:
     """Compares every fourth pixel of the luma with that of the picture that was last different."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ M_ARENA_MAX = -8
 ARENAS = 2
 
 
-def few_arenas() -> None:
+def limit_malloc_arenas() -> None:
     """Let all threads share two heaps; call it before there are any.
 
     Each connection's decoder has threads of its own, and glibc would give up to eight heaps a core to them:

@@ -8,11 +8,11 @@ from typing import Any
 import av
 from av.container import InputContainer
 
-from lumaflow_service.camera.packet_loss import hear_losses
-from lumaflow_service.camera.rtsp_preflight import looked_at
+from lumaflow_service.camera.packet_loss import monitor_packet_loss
+from lumaflow_service.camera.rtsp_preflight import check_rtsp_describe
 from lumaflow_service.camera.watchdog import Watchdog
-from lumaflow_service.config.camera_errors import CameraError, Cause
-from lumaflow_service.config.url_policy import Policy, Target, pin, pinned_url
+from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode
+from lumaflow_service.config.url_policy import ResolvedUrl, UrlPolicy, pin, pinned_url
 
 OPEN_SECONDS = 5.0
 ANALYZE_MICROSECONDS = "100000"
@@ -35,16 +35,16 @@ WHITELISTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class OpenRequest:
     """How to open what a URL names."""
 
-    target: Target
-    policy: Policy
+    target: ResolvedUrl
+    policy: UrlPolicy
     transport: str = "tcp"
     verify_tls: bool = True
 
 
-def open_container(how: Opening, path: Path | None, attempt: int, patience: Watchdog) -> InputContainer:
+def open_container(how: OpenRequest, path: Path | None, attempt: int, patience: Watchdog) -> InputContainer:
     """Open the target, or one file `path` of it. Raises CameraError.
 
     `attempt` counts from 0: the transport `auto` is tcp at even ones, udp at odd ones.
@@ -63,16 +63,16 @@ def open_container(how: Opening, path: Path | None, attempt: int, patience: Watc
         raise CameraError(*explain(error, how.target.scheme)) from None
 
 
-def _open_rtsp(how: Opening, attempt: int, patience: Watchdog) -> InputContainer:
-    hear_losses()
+def _open_rtsp(how: OpenRequest, attempt: int, patience: Watchdog) -> InputContainer:
+    monitor_packet_loss()
     address = pin(how.target, how.policy)
     transport = how.transport if how.transport != "auto" else ("tcp", "udp")[attempt % 2]
     options = {"rtsp_transport": transport, "analyzeduration": ANALYZE_MICROSECONDS, "fpsprobesize": "0"}
-    with looked_at(how.target, address, OPEN_SECONDS, how.verify_tls):
+    with check_rtsp_describe(how.target, address, OPEN_SECONDS, how.verify_tls):
         return _open(pinned_url(how.target, address), patience, options | _tls(how), how)
 
 
-def _open_http(how: Opening, patience: Watchdog) -> InputContainer:
+def _open_http(how: OpenRequest, patience: Watchdog) -> InputContainer:
     address = pin(how.target, how.policy)
     options = {
         "max_redirects": "0",
@@ -85,7 +85,7 @@ def _open_http(how: Opening, patience: Watchdog) -> InputContainer:
     return _open(pinned_url(how.target, address), patience, options | _tls(how), how)
 
 
-def _open_device(how: Opening, patience: Watchdog) -> InputContainer:
+def _open_device(how: OpenRequest, patience: Watchdog) -> InputContainer:
     """Motion JPEG first: over USB raw pixels of that size come at a few frames a second."""
     device = str(how.target.path)
     try:
@@ -96,7 +96,7 @@ def _open_device(how: Opening, patience: Watchdog) -> InputContainer:
         return _open(device, patience, {}, how, "v4l2")
 
 
-def _tls(how: Opening) -> dict[str, str]:
+def _tls(how: OpenRequest) -> dict[str, str]:
     if how.target.scheme not in ("rtsps", "https"):
         return {}
     authorities = ssl.get_default_verify_paths().cafile
@@ -104,7 +104,7 @@ def _tls(how: Opening) -> dict[str, str]:
 
 
 def _open(
-    url: str, patience: Watchdog, options: dict[str, str], how: Opening, container: str | None = None
+    url: str, patience: Watchdog, options: dict[str, str], how: OpenRequest, container: str | None = None
 ) -> InputContainer:
     whitelist = WHITELISTS.get(how.target.scheme)
     options = options | ({"protocol_whitelist": whitelist} if whitelist else {})
@@ -113,31 +113,40 @@ def _open(
         return av.open(url, format=container, container_options=options, timeout=deadlines)
 
 
-def explain(error: Exception, scheme: str) -> tuple[Cause, str]:
+def explain(error: Exception, scheme: str) -> tuple[CameraErrorCode, str]:
     """The cause of a failed opening, and a sentence; the error's own text has the URL in it."""
     match error:
         case av.HTTPUnauthorizedError() | av.HTTPForbiddenError():
-            return Cause.AUTH, "user or password is wrong; see the URL's credentials"
+            return CameraErrorCode.AUTH, "user or password is wrong; see the URL's credentials"
         case av.HTTPNotFoundError() | FileNotFoundError() | NotADirectoryError():
-            return Cause.NOT_FOUND, "nothing is there; see the URL's path"
+            return CameraErrorCode.NOT_FOUND, "nothing is there; see the URL's path"
         case av.HTTPError():
-            return Cause.REFUSED, f"the server refuses: {error.strerror}"
+            return CameraErrorCode.REFUSED, f"the server refuses: {error.strerror}"
         case PermissionError() if scheme in ("file", "v4l2"):
-            return Cause.REFUSED, "reading it is not permitted; see its owner and mode"
+            return CameraErrorCode.REFUSED, "reading it is not permitted; see its owner and mode"
         case av.ExitError() | TimeoutError():
-            return Cause.TIMEOUT, f"no answer within {OPEN_SECONDS:g} s"
+            return CameraErrorCode.TIMEOUT, f"no answer within {OPEN_SECONDS:g} s"
         case av.EOFError():
-            return Cause.EOF, "it ended before the first picture"
+            return CameraErrorCode.EOF, "it ended before the first picture"
         case av.InvalidDataError():
-            return Cause.CORRUPT, "what is there is not video that can be read"
+            return CameraErrorCode.CORRUPT, "what is there is not video that can be read"
         case av.error.ProtocolNotFoundError():
-            return Cause.CODEC, f"the FFmpeg inside PyAV was built without {scheme}; take another protocol"
+            return (
+                CameraErrorCode.CODEC,
+                f"the FFmpeg inside PyAV was built without {scheme}; take another protocol",
+            )
         case av.DecoderNotFoundError() | av.DemuxerNotFoundError() | NotImplementedError():
-            return Cause.CODEC, "its format or codec is not known here; choose another at the camera"
+            return (
+                CameraErrorCode.CODEC,
+                "its format or codec is not known here; choose another at the camera",
+            )
         case ConnectionError():
-            return Cause.REFUSED, f"no connection: {error.strerror}"
+            return CameraErrorCode.REFUSED, f"no connection: {error.strerror}"
         case OSError() if scheme in ("rtsps", "https"):
-            return Cause.TLS, "no secure connection; see the server's certificate, or set verify_tls: false"
+            return (
+                CameraErrorCode.TLS,
+                "no secure connection; see the server's certificate, or set verify_tls: false",
+            )
         case OSError():
-            return Cause.REFUSED, f"no connection: {error.strerror}"
-    return Cause.CORRUPT, "what is there cannot be read"
+            return CameraErrorCode.REFUSED, f"no connection: {error.strerror}"
+    return CameraErrorCode.CORRUPT, "what is there cannot be read"

@@ -9,7 +9,7 @@ import av.logging
 MISSED = "RTP: missed"
 
 
-class Losses:
+class PacketLossMonitor:
     """Whether packets were missed; whoever reads `missed` may set it to False."""
 
     def __init__(self) -> None:
@@ -24,8 +24,8 @@ class Losses:
             self.missed = True
 
 
-def hear_losses() -> None:
-    """Let FFmpeg's warnings through, every one of them, and no further than to `Losses`."""
+def monitor_packet_loss() -> None:
+    """Let FFmpeg's warnings through, every one of them, and no further than to `PacketLossMonitor`."""
     if av.logging.get_level() is None:
         logging.getLogger("libav").setLevel(logging.CRITICAL + 1)
         av.logging.set_skip_repeated(False)

@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lumaflow_service.camera.frame_reader import AnyPacket, Feed
-from lumaflow_service.camera.open_container import Opening, open_container
+from lumaflow_service.camera.frame_reader import AnyPacket, FrameReader
+from lumaflow_service.camera.open_container import OpenRequest, open_container
 from lumaflow_service.camera.watchdog import Watchdog
-from lumaflow_service.config.camera_errors import CameraError, Cause, UrlError
-from lumaflow_service.config.url_policy import Policy, check_url, expand
+from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode, UrlError
+from lumaflow_service.config.url_policy import UrlPolicy, check_url, expand
 from lumaflow_service.redact import redact_urls
 
 EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
@@ -50,29 +50,31 @@ def probe(url: str, seconds: float, transport: str = "tcp", verify_tls: bool = T
 
     Whoever types a URL may open any address and any file; ${NAME} comes from the environment.
     """
-    policy = Policy(EVERYWHERE, (Path.cwd(), Path("/")))
+    policy = UrlPolicy(EVERYWHERE, (Path.cwd(), Path("/")))
     target = check_url(expand(url if "://" in url or ":" in url else f"file:{url}", os.environ), policy)
     shown = redact_urls(url)
     if target.path is not None and target.path.is_dir():
         raise UrlError(f"{shown} is a folder; name one of its files")
     try:
-        return _read(shown, Opening(target, policy, transport, verify_tls), seconds)
+        return _read(shown, OpenRequest(target, policy, transport, verify_tls), seconds)
     except CameraError as error:
         if target.scheme == "file":  # a mistake: whoever types its name can see what it is
             raise UrlError(f"{shown}: {error}") from error
         raise CameraError(error.cause, f"{shown}: {error}") from error
 
 
-def _read(shown: str, opening: Opening, seconds: float) -> Finding:
+def _read(shown: str, opening: OpenRequest, seconds: float) -> Finding:
     started, watchdog = time.monotonic(), Watchdog()
     with open_container(opening, opening.target.path, 0, watchdog) as container:
         watchdog.begin()
         live = opening.target.scheme != "file"
-        feed = Feed(container, watchdog, deinterlace=False, waits=live)
+        feed = FrameReader(container, watchdog, deinterlace=False, waits=live)
         return _finding(shown, feed, watchdog, started, seconds, live)
 
 
-def _finding(url: str, feed: Feed, watchdog: Watchdog, started: float, seconds: float, live: bool) -> Finding:
+def _finding(
+    url: str, feed: FrameReader, watchdog: Watchdog, started: float, seconds: float, live: bool
+) -> Finding:
     """Read for so many seconds.
 
     Where a stream has no times FFmpeg makes them up, 25 frames a second: there arrivals count, if `live`.
@@ -91,7 +93,7 @@ def _finding(url: str, feed: Feed, watchdog: Watchdog, started: float, seconds: 
         if now > end or len(times) >= MOST_FRAMES:
             break
     if frame is None:
-        raise CameraError(Cause.CORRUPT, "no picture in it can be decoded")
+        raise CameraError(CameraErrorCode.CORRUPT, "no picture in it can be decoded")
     context = feed.video.codec_context
     interval, key_interval = (_usual(some) if timed else _mean(some) for some in (times, keys))
     return Finding(

@@ -12,29 +12,29 @@ from queue import SimpleQueue
 import structlog
 
 from lumaflow.geometry import Geometry
-from lumaflow_service.camera.camera import Camera, Plan
-from lumaflow_service.camera.captured_frame import Shot
-from lumaflow_service.camera.frame_queue import Mailbox
-from lumaflow_service.camera.open_container import Opening
-from lumaflow_service.camera.outputs.output_frame import Show
-from lumaflow_service.camera.outputs.output_set import Outputs, open_outputs
+from lumaflow_service.camera.camera import Camera, CameraPlan
+from lumaflow_service.camera.captured_frame import CapturedFrame
+from lumaflow_service.camera.frame_queue import LatestFrameQueue
+from lumaflow_service.camera.open_container import OpenRequest
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
+from lumaflow_service.camera.outputs.output_set import OutputSet, open_outputs
 from lumaflow_service.config.model import CameraConfig
-from lumaflow_service.config.url_policy import Policy, check_url
+from lumaflow_service.config.url_policy import UrlPolicy, check_url
 from lumaflow_service.ipc.messages import (
     Assignment,
-    Captured,
-    Grant,
+    CameraReport,
+    EnhancedReady,
+    FrameReady,
     Levels,
     Message,
-    Ready,
-    Report,
-    Shown,
-    Taken,
-    ring,
+    SlotGranted,
+    SlotReleased,
+    SlotRequested,
+    send,
     size_of,
 )
 from lumaflow_service.ipc.slots import SlotMemory
-from lumaflow_service.media.slot_format import laid_geometry, lay, matrix_of
+from lumaflow_service.media.slot_format import matrix_of, slot_geometry, write_to_slot
 from lumaflow_service.redact import Redactor
 
 REPORT_SECONDS = 1.0
@@ -45,7 +45,7 @@ MOST_REMEMBERED = 16
 log = structlog.get_logger()
 
 
-class Desk:
+class CameraProcess:
     """Everything in the process of one camera."""
 
     def __init__(
@@ -54,12 +54,12 @@ class Desk:
         config = CameraConfig.model_validate(assignment.camera)
         self._name = assignment.name
         self._doorbell, self._memory, self._redactor = doorbell, memory, redactor
-        self._mailbox: Mailbox[Shot] = Mailbox(config.delivery == "lossless")
-        self._grants: SimpleQueue[Grant] = SimpleQueue()
-        self._remembered: OrderedDict[int, Shot] = OrderedDict()
+        self._mailbox: LatestFrameQueue[CapturedFrame] = LatestFrameQueue(config.delivery == "lossless")
+        self._grants: SimpleQueue[SlotGranted] = SimpleQueue()
+        self._remembered: OrderedDict[int, CapturedFrame] = OrderedDict()
         self._lock = threading.Lock()
-        self._outputs: Outputs = open_outputs(config, self._name, Path(assignment.folder), redactor.text)
-        plan = Plan(
+        self._outputs: OutputSet = open_outputs(config, self._name, Path(assignment.folder), redactor.text)
+        plan = CameraPlan(
             opening_of(config, assignment),
             config.delivery == "lossless",
             config.loop,
@@ -74,9 +74,9 @@ class Desk:
             threading.Thread(target=work, name=work.__name__, daemon=True).start()
         self._camera.watchdog.guard(self._last_words)
         for message in received:
-            if isinstance(message, Grant):
+            if isinstance(message, SlotGranted):
                 self._grants.put(message)
-            elif isinstance(message, Shown):
+            elif isinstance(message, EnhancedReady):
                 self._show(message)
         self._camera.stop()
         self._mailbox.close()
@@ -89,37 +89,39 @@ class Desk:
     def _lay(self) -> None:
         """Ask for a slot when there is a frame, and lay the newest into it when one is granted."""
         while self._mailbox.wait():
-            ring(self._doorbell, Ready())
+            send(self._doorbell, SlotRequested())
             grant = self._grants.get()
             shot = self._mailbox.take()
             self._memory.check(grant.slot, grant.generation)
-            geometry = laid_geometry(shot.frame, grant.turned)
-            lay(shot.frame, geometry, self._memory.buffer(grant.slot, "frame", geometry.frame_bytes))
+            geometry = slot_geometry(shot.frame, grant.turned)
+            write_to_slot(
+                shot.frame, geometry, self._memory.buffer(grant.slot, "frame", geometry.frame_bytes)
+            )
             self._remember(shot)
-            ring(self._doorbell, captured(grant, shot, geometry))
+            send(self._doorbell, captured(grant, shot, geometry))
 
-    def _remember(self, shot: Shot) -> None:
+    def _remember(self, shot: CapturedFrame) -> None:
         if self._outputs:
             with self._lock:
                 self._remembered[shot.number] = shot
                 while len(self._remembered) > MOST_REMEMBERED:
                     self._remembered.popitem(last=False)
 
-    def _show(self, shown: Shown) -> None:
+    def _show(self, shown: EnhancedReady) -> None:
         """Give an enhanced picture to the outputs, which copy what they need, and the slot back."""
         with self._lock:
             shot = self._remembered.pop(shown.number, None)
         try:
             if shot is not None:
                 self._memory.check(shown.slot, shown.generation)
-                self._outputs.show(Show.of(shot, shown, self._memory))
+                self._outputs.show(OutputFrame.of(shot, shown, self._memory))
         finally:
-            ring(self._doorbell, Taken(shown.slot, shown.generation))
+            send(self._doorbell, SlotReleased(shown.slot, shown.generation))
 
     def _report(self) -> None:
         """Say how things stand."""
         status = self._camera.status
-        report = Report(
+        report = CameraReport(
             status.state,
             status.cause,
             self._redactor.text(status.text),
@@ -131,7 +133,7 @@ class Desk:
             dict(status.reconnects),
             self._outputs.states(),
         )
-        ring(self._doorbell, report)
+        send(self._doorbell, report)
 
     def _report_regularly(self) -> None:
         while True:
@@ -144,17 +146,17 @@ class Desk:
         self._report()
 
 
-def opening_of(config: CameraConfig, assignment: Assignment) -> Opening:
+def opening_of(config: CameraConfig, assignment: Assignment) -> OpenRequest:
     """How to open the camera of an assignment."""
-    policy = Policy(
+    policy = UrlPolicy(
         tuple(ip_network(one) for one in assignment.networks), tuple(Path(one) for one in assignment.roots)
     )
-    return Opening(check_url(config.url, policy), policy, config.transport, config.verify_tls)
+    return OpenRequest(check_url(config.url, policy), policy, config.transport, config.verify_tls)
 
 
-def captured(grant: Grant, shot: Shot, geometry: Geometry) -> Captured:
+def captured(grant: SlotGranted, shot: CapturedFrame, geometry: Geometry) -> FrameReady:
     """The message about a frame in a slot."""
-    return Captured(
+    return FrameReady(
         grant.slot,
         grant.generation,
         size_of(geometry),

@@ -5,7 +5,7 @@ from enum import StrEnum
 from lumaflow.errors import LumaflowError, OptionError
 
 
-class Cause(StrEnum):
+class CameraErrorCode(StrEnum):
     """Why a camera gives no good picture: a closed set, in its state, the log and a metric's label."""
 
     REFUSED = "refused"
@@ -35,10 +35,10 @@ class NoConfigError(ConfigError):
 class CameraError(LumaflowError, OSError):
     """A camera that cannot be opened or read, with its cause; the text never holds a URL."""
 
-    def __init__(self, cause: Cause, text: str) -> None:
+    def __init__(self, cause: CameraErrorCode, text: str) -> None:
         super().__init__(text)
         self.cause = cause
 
 
-class SinkError(LumaflowError, OSError):
+class OutputError(LumaflowError, OSError):
     """An output that cannot be written."""

@@ -11,9 +11,9 @@ from lumaflow.errors import OptionError
 from lumaflow_service.config import yaml_lines
 from lumaflow_service.config.camera_errors import ConfigError, UrlError
 from lumaflow_service.config.model import Config, known_at
-from lumaflow_service.config.url_policy import Policy, check_url, expand, has_variable
-from lumaflow_service.config.validation import dotted, path_of, sentence
-from lumaflow_service.config.yaml_lines import Document
+from lumaflow_service.config.url_policy import UrlPolicy, check_url, expand, has_variable
+from lumaflow_service.config.validation import dotted, format_validation_error, path_of
+from lumaflow_service.config.yaml_lines import YamlDocument
 from lumaflow_service.redact import redact_urls
 
 URL_KEYS = ("url", "publish")
@@ -21,15 +21,15 @@ URL_KEYS = ("url", "publish")
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedConfig:
     """A configuration that can be used, the folder it is in, and what it lets be opened."""
 
     config: Config
     folder: Path
-    policy: Policy
+    policy: UrlPolicy
 
 
-def load(path: Path, environment: Mapping[str, str], complete: bool = False) -> Loaded:
+def load(path: Path, environment: Mapping[str, str], complete: bool = False) -> LoadedConfig:
     """The configuration in a file. Raises ConfigError with a line of text for each mistake.
 
     complete : whether files that it names must be there already; a service waits for them.
@@ -46,7 +46,7 @@ def load(path: Path, environment: Mapping[str, str], complete: bool = False) -> 
         raise ConfigError(lines) from None
 
 
-def parse(text: str, folder: Path, environment: Mapping[str, str], complete: bool = False) -> Loaded:
+def parse(text: str, folder: Path, environment: Mapping[str, str], complete: bool = False) -> LoadedConfig:
     """The configuration in `text`, whose relative paths begin at `folder`. Raises ConfigError."""
     source = yaml_lines.read(text)
     mistakes = source.mistakes
@@ -58,19 +58,20 @@ def parse(text: str, folder: Path, environment: Mapping[str, str], complete: boo
         config = Config.model_validate(data)
     except ValidationError as error:
         mistakes += [
-            (source.line(path_of(one)), sentence(one, "the file", known_at)) for one in error.errors()
+            (source.line(path_of(one)), format_validation_error(one, "the file", known_at))
+            for one in error.errors()
         ]
     else:
         mistakes += [(source.line(place), text) for place, text in _check_options(config)]
         if not mistakes:
-            return Loaded(config, folder, config.policy(folder))
+            return LoadedConfig(config, folder, config.policy(folder))
     raise ConfigError("\n".join(f"line {line}: {redact_urls(text)}" for line, text in sorted(set(mistakes))))
 
 
 def _expanded(
     value: Any,
     path: yaml_lines.Path,
-    source: Document,
+    source: YamlDocument,
     environment: Mapping[str, str],
     mistakes: list[tuple[int, str]],
 ) -> Any:

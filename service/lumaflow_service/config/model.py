@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from lumaflow_service.config.options import Feature, Features, OptionsPatch, SourceOptions
 from lumaflow_service.config.schema import names_at
 from lumaflow_service.config.source_id import PATTERN, good_id
-from lumaflow_service.config.url_policy import Network, Policy
+from lumaflow_service.config.url_policy import Network, UrlPolicy
 from lumaflow_service.config.validation import Place
 
 SourceName = Annotated[str, BeforeValidator(good_id), Field(pattern=PATTERN)]
@@ -20,13 +20,13 @@ Transport = Literal["tcp", "udp", "auto"]
 Delivery = Literal["live", "lossless"]
 
 
-class Model(BaseModel):
+class StrictModel(BaseModel):
     """Keys that are not known are refused; nothing changes once read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Kept(Model):
+class RetentionConfig(StrictModel):
     """Files of an output and how long they stay."""
 
     path: str = Field(min_length=1, description="folder, seen from the configuration's")
@@ -34,7 +34,7 @@ class Kept(Model):
     keep_free_gb: float = Field(1.0, ge=0, description="the oldest files go while less is free on the disk")
 
 
-class Encoded(Model):
+class EncoderConfig(StrictModel):
     """How an output encodes."""
 
     encoder: Encoder = Field("auto", description="auto: the first of hardware and x264 that works here")
@@ -42,7 +42,7 @@ class Encoded(Model):
     audio: bool = Field(True, description="pass the camera's sound on as it is")
 
 
-class Record(Kept, Encoded):
+class RecordConfig(RetentionConfig, EncoderConfig):
     """Enhanced video in segments that play even after a crash."""
 
     segment_seconds: float = Field(300, ge=1, le=86_400)
@@ -57,20 +57,20 @@ def _server(came: Any) -> Any:
     return came
 
 
-class Publish(Encoded):
+class PublishConfig(EncoderConfig):
     """Enhanced video to a server: rtsp://, rtsps://, rtmp:// or srt://."""
 
     url: Annotated[str, BeforeValidator(_server), Field(pattern=SERVER, repr=False)]
     no_signal: bool = Field(True, description="show a 'no signal' picture while the camera is gone")
 
 
-class Snapshot(Kept):
+class SnapshotConfig(RetentionConfig):
     """A JPEG of the enhanced picture every so often."""
 
     every_seconds: float = Field(60, ge=0.1, le=86_400)
 
 
-class Descriptors(Kept):
+class DescriptorsConfig(RetentionConfig):
     """Descriptors of frames: npz files, or lines of JSON."""
 
     format: Literal["npz", "jsonl"] = "npz"
@@ -82,16 +82,18 @@ def _publish(value: Any) -> Any:
     return {"url": value} if isinstance(value, str) else value
 
 
-class Output(Model):
+class OutputConfig(StrictModel):
     """One output, by its kind."""
 
-    record: Record | None = None
-    publish: Annotated[Publish, BeforeValidator(_publish, json_schema_input_type=Publish | str)] | None = None
-    snapshot: Snapshot | None = None
-    descriptors: Descriptors | None = None
+    record: RecordConfig | None = None
+    publish: (
+        Annotated[PublishConfig, BeforeValidator(_publish, json_schema_input_type=PublishConfig | str)] | None
+    ) = None
+    snapshot: SnapshotConfig | None = None
+    descriptors: DescriptorsConfig | None = None
 
     @model_validator(mode="after")
-    def _one_kind(self) -> "Output":
+    def _one_kind(self) -> "OutputConfig":
         given = self.model_dump(exclude_none=True)
         if len(given) != 1:
             raise ValueError(f"{len(given)} kinds came in one output; start each with a dash of its own")
@@ -115,7 +117,7 @@ class CameraConfig(OptionsPatch):
     deinterlace: bool = False
     verify_tls: bool = Field(True, description="refuse a rtsps: or https: server without a good certificate")
     paused: bool = Field(False, description="begin paused")
-    outputs: list[Output] = Field(default_factory=list)
+    outputs: list[OutputConfig] = Field(default_factory=list)
 
     def options(self, defaults: OptionsPatch) -> SourceOptions:
         """The options of this source: its own over the defaults over ours."""
@@ -141,7 +143,7 @@ def _networks(value: Any) -> Any:
     return value
 
 
-class Config(Model):
+class Config(StrictModel):
     """A whole configuration file."""
 
     defaults: OptionsPatch = OptionsPatch()
@@ -151,10 +153,10 @@ class Config(Model):
     files: list[str] = Field(["."], description="folders that file: URLs may lie in")
     sources: dict[SourceName, CameraConfig] = {}
 
-    def policy(self, folder: Path) -> Policy:
+    def policy(self, folder: Path) -> UrlPolicy:
         """What this configuration, which lies in `folder`, lets be opened."""
         networks: tuple[Network, ...] = tuple(ip_network(one) for one in self.networks)
-        return Policy(networks, tuple(folder / one for one in self.files))
+        return UrlPolicy(networks, tuple(folder / one for one in self.files))
 
 
 NO_CAMERAS = Config.model_validate({})

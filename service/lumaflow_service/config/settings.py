@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from lumaflow_service.config.validation import sentence
+from lumaflow_service.config.validation import format_validation_error
 
 MEBIBYTE = 1 << 20
 SECRETS = Path("/run/secrets")
@@ -107,4 +107,4 @@ def explained(error: ValidationError, given: Collection[str]) -> str:
         {**one, "loc": (f"--{name}" if (name := str(one["loc"][0])) in given else f"{PREFIX}{name.upper()}",)}
         for one in error.errors()
     )
-    return "; ".join(sentence(one, "the settings") for one in named)
+    return "; ".join(format_validation_error(one, "the settings") for one in named)

@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from lumaflow_service.config.camera_errors import CameraError, Cause, UrlError
+from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode, UrlError
 from lumaflow_service.redact import STRUCK, redact_urls
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -24,7 +24,7 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class UrlPolicy:
     """What may be opened.
 
     networks : addresses that are allowed; empty allows all but loopback, link-local, multicast and the like
@@ -36,7 +36,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ResolvedUrl:
     """A URL that passed: its scheme, and host and port, or the path of a file, folder or device."""
 
     url: str
@@ -68,7 +68,7 @@ def has_variable(text: str) -> bool:
     return _VARIABLE.search(text) is not None
 
 
-def check_url(url: str, policy: Policy) -> Target:
+def check_url(url: str, policy: UrlPolicy) -> ResolvedUrl:
     """What a URL names. Raises UrlError when its scheme, spelling, address or path is not allowed."""
     if any(ord(letter) < 0x21 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url):
         raise UrlError("a URL with a blank or a control character came; percent-encode what is special")
@@ -87,10 +87,10 @@ def check_url(url: str, policy: Policy) -> Target:
     if not host:
         raise UrlError(f"{redact_urls(url)} has no host; write {parts.scheme}://HOST/PATH")
     _judge_literal(host, policy)
-    return Target(url, parts.scheme, host, port or PORTS[parts.scheme])
+    return ResolvedUrl(url, parts.scheme, host, port or PORTS[parts.scheme])
 
 
-def _local(url: str, parts: SplitResult, policy: Policy) -> Target:
+def _local(url: str, parts: SplitResult, policy: UrlPolicy) -> ResolvedUrl:
     if not policy.roots:
         raise UrlError(f"{parts.scheme}: URLs are taken from the configuration file only")
     if parts.netloc or parts.query or parts.fragment:
@@ -99,14 +99,14 @@ def _local(url: str, parts: SplitResult, policy: Policy) -> Target:
     if parts.scheme == "v4l2":
         if not _DEVICE.match(name):
             raise UrlError(f"v4l2:{name} came; give a camera's device, as v4l2:/dev/video0")
-        return Target(url, parts.scheme, path=Path(name))
+        return ResolvedUrl(url, parts.scheme, path=Path(name))
     path = Path(os.path.realpath(policy.roots[0] / name))
     if not any(path.is_relative_to(os.path.realpath(root)) for root in policy.roots):
         raise UrlError(f"file:{name} lies outside the folders of `files`; add its folder there")
-    return Target(url, parts.scheme, path=path)
+    return ResolvedUrl(url, parts.scheme, path=path)
 
 
-def _judge_literal(host: str, policy: Policy) -> None:
+def _judge_literal(host: str, policy: UrlPolicy) -> None:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
@@ -114,7 +114,7 @@ def _judge_literal(host: str, policy: Policy) -> None:
     judge(address, policy)
 
 
-def judge(address: Address, policy: Policy) -> None:
+def judge(address: Address, policy: UrlPolicy) -> None:
     """Raise UrlError unless this address may be reached."""
     real = _embedded(address)
     if policy.networks:
@@ -140,7 +140,7 @@ def _embedded(address: Address) -> Address:
     return address
 
 
-def pin(target: Target, policy: Policy, seconds: float = 5.0) -> str:
+def pin(target: ResolvedUrl, policy: UrlPolicy, seconds: float = 5.0) -> str:
     """An address of the target's host; every one that it resolves to is judged.
 
     Raises CameraError (refused, not_found, timeout).
@@ -150,11 +150,11 @@ def pin(target: Target, policy: Policy, seconds: float = 5.0) -> str:
         try:
             judge(ipaddress.ip_address(address.partition("%")[0]), policy)
         except UrlError as error:
-            raise CameraError(Cause.REFUSED, str(error)) from None
+            raise CameraError(CameraErrorCode.REFUSED, str(error)) from None
     return addresses[0]
 
 
-def _resolved(target: Target, seconds: float) -> list[str]:
+def _resolved(target: ResolvedUrl, seconds: float) -> list[str]:
     """The host's addresses. A resolver has no deadline: it is asked on a thread that may be left behind."""
     answers: SimpleQueue[list[str]] = SimpleQueue()
 
@@ -169,13 +169,15 @@ def _resolved(target: Target, seconds: float) -> list[str]:
     try:
         addresses = answers.get(timeout=seconds)
     except Empty:
-        raise CameraError(Cause.TIMEOUT, f"the host's name was not resolved within {seconds:g} s") from None
+        raise CameraError(
+            CameraErrorCode.TIMEOUT, f"the host's name was not resolved within {seconds:g} s"
+        ) from None
     if not addresses:
-        raise CameraError(Cause.NOT_FOUND, "the host's name cannot be resolved; see its spelling")
+        raise CameraError(CameraErrorCode.NOT_FOUND, "the host's name cannot be resolved; see its spelling")
     return addresses
 
 
-def pinned_url(target: Target, address: str) -> str:
+def pinned_url(target: ResolvedUrl, address: str) -> str:
     """The target's URL with the address in place of the name; TLS keeps the name, which it verifies."""
     if target.scheme in ("rtsps", "https"):
         return target.url

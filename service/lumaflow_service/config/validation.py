@@ -16,7 +16,7 @@ NEAR, NEARER = 0.5, 0.7
 """How alike a key must be to one that is known here, and to one that is known a step further in."""
 
 
-def sentence(error: Mapping[str, Any], whole: str, names: Names = lambda _: []) -> str:
+def format_validation_error(error: Mapping[str, Any], whole: str, names: Names = lambda _: []) -> str:
     """One error of a ValidationError; `whole` says what it is that has the mistake."""
     path = path_of(error)
     return f"{dotted(path) or whole}: {_told(error, path, names)}"

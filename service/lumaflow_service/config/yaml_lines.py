@@ -14,7 +14,7 @@ MOST_NODES = 50_000
 
 
 @dataclass(slots=True)
-class Document:
+class YamlDocument:
     """`data`, for each path of keys and indices into it the line it begins on, and what it leaves out."""
 
     data: Any = None
@@ -28,7 +28,7 @@ class Document:
         return self.lines.get(path, 1)
 
 
-def read(text: str) -> Document:
+def read(text: str) -> YamlDocument:
     """The document in `text`. Raises ConfigError for what is not YAML, with its line."""
     if len(text) > MOST_BYTES:
         raise ConfigError(f"line 1: {len(text)} characters came; a configuration has at most {MOST_BYTES}")
@@ -41,7 +41,7 @@ def read(text: str) -> Document:
         ) from None
     except yaml.YAMLError as error:
         raise ConfigError(f"line 1: {error} (this is not YAML)") from None
-    document = Document()
+    document = YamlDocument()
     if root is not None:
         document.data = _Builder(document).build(root, ())
     return document
@@ -50,7 +50,7 @@ def read(text: str) -> Document:
 class _Builder:
     """Turns nodes into data and notes their lines."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: YamlDocument) -> None:
         self._lines = document.lines
         self._mistakes = document.mistakes
         self._scalars = yaml.SafeLoader("")

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from lumaflow_service.ipc.messages import Captured, Report
+from lumaflow_service.ipc.messages import CameraReport, FrameReady
 
 
 @dataclass(slots=True)
-class Standing:
+class CameraStatus:
     """The newest report of a camera, with the counts of all; `last` is the message about its newest frame."""
 
     state: str = "connecting"
@@ -19,9 +19,9 @@ class Standing:
     restamped: int = 0
     reconnects: int = 0
     outputs: list[dict[str, Any]] = field(default_factory=list)
-    last: Captured | None = None
+    last: FrameReady | None = None
 
-    def take_over(self, before: Report, now: Report) -> bool:
+    def take_over(self, before: CameraReport, now: CameraReport) -> bool:
         """Add what grew between two reports of one process; says whether the state or its cause changed."""
         changed = (now.state, now.cause) != (self.state, self.cause)
         self.state, self.cause, self.text = now.state, now.cause, now.text

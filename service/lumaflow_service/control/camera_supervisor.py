@@ -8,7 +8,7 @@ import structlog
 
 from lumaflow.errors import LumaflowError
 from lumaflow.options import Orientation
-from lumaflow_service.control.camera_status import Standing
+from lumaflow_service.control.camera_status import CameraStatus
 from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.sources import Sources, Upload
@@ -16,20 +16,20 @@ from lumaflow_service.errors import BusyError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
 from lumaflow_service.ipc.messages import (
     Assignment,
-    Captured,
-    Grant,
+    CameraReport,
+    EnhancedReady,
+    FrameReady,
     Job,
     Media,
     Message,
     Op,
-    Ready,
     Reply,
-    Report,
-    Shown,
-    Taken,
+    SlotGranted,
+    SlotReleased,
+    SlotRequested,
     geometry_of,
 )
-from lumaflow_service.ipc.slots import Slot, SlotRing
+from lumaflow_service.ipc.slots import SharedSlot, SlotRing
 
 PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Waits before a new process, by the number of processes in a row that gave no frame."""
@@ -47,7 +47,7 @@ log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Parts:
+class ServiceParts:
     """What a supervisor needs of the service."""
 
     ring: SlotRing
@@ -56,12 +56,14 @@ class Parts:
     metrics: Metrics
 
 
-class Supervisor:
+class CameraSupervisor:
     """One camera. Its frames wait for nobody and nobody waits for them."""
 
-    def __init__(self, assignment: Assignment, delivery: str, described: list[str], parts: Parts) -> None:
+    def __init__(
+        self, assignment: Assignment, delivery: str, described: list[str], parts: ServiceParts
+    ) -> None:
         self.assignment = assignment
-        self.standing = Standing()
+        self.standing = CameraStatus()
         self._name = assignment.name
         self._described = described
         self._has_outputs = bool(assignment.camera.get("outputs"))
@@ -70,9 +72,9 @@ class Supervisor:
         self._events: asyncio.Queue[Message | None] = asyncio.Queue()
         self._taken: dict[int, asyncio.Future[None]] = {}
         self._frames: set[asyncio.Task[None]] = set()
-        self._lent: Slot | None = None
+        self._lent: SharedSlot | None = None
         self._heard = False
-        self._report = Report("connecting")
+        self._report = CameraReport("connecting")
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -113,7 +115,7 @@ class Supervisor:
 
     async def _live(self) -> int:
         """Start a process and take its frames to its end; returns how many it gave."""
-        self._events, self._report = asyncio.Queue(), Report("connecting")
+        self._events, self._report = asyncio.Queue(), CameraReport("connecting")
         memory = self._parts.ring.memory
         arguments = [json.dumps({"slots": memory.slots, "slot_bytes": memory.slot_bytes})]
         child = await Child.start(
@@ -143,13 +145,13 @@ class Supervisor:
 
     async def _next(self, child: Child) -> bool:
         """Lend a slot for one frame and have it enhanced; False when the process ended or talks nonsense."""
-        if not isinstance(await self._events.get(), Ready):
+        if not isinstance(await self._events.get(), SlotRequested):
             return False
         await self._room.acquire()
         try:
             slot = self._lent = await self._free_slot()
             slot.in_flight = True
-            child.send(Grant(slot.index, slot.generation, self._turned))
+            child.send(SlotGranted(slot.index, slot.generation, self._turned))
             async with asyncio.timeout(LAY_SECONDS):
                 captured = await self._events.get()
         except BaseException as error:
@@ -157,7 +159,7 @@ class Supervisor:
             if isinstance(error, TimeoutError | WorkerUnavailableError):
                 return False
             raise
-        if not isinstance(captured, Captured) or (captured.slot, captured.generation) != (
+        if not isinstance(captured, FrameReady) or (captured.slot, captured.generation) != (
             slot.index,
             slot.generation,
         ):
@@ -175,7 +177,7 @@ class Supervisor:
         """Whether this source's frames are turned in their lane."""
         return self._parts.sources.get(self._name).options.orientation is not Orientation.NONE
 
-    async def _free_slot(self) -> Slot:
+    async def _free_slot(self) -> SharedSlot:
         """Wait until the worker is ready and a slot is free."""
         while True:
             if self._parts.engine.ready:
@@ -185,7 +187,7 @@ class Supervisor:
                     pass
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _carry(self, child: Child, slot: Slot, captured: Captured) -> None:
+    async def _carry(self, child: Child, slot: SharedSlot, captured: FrameReady) -> None:
         """Take a frame through the worker and on to the outputs."""
         try:
             try:
@@ -200,7 +202,7 @@ class Supervisor:
         finally:
             self._parts.ring.release(slot)
 
-    async def _enhance(self, slot: Slot, captured: Captured) -> tuple[Reply, int]:
+    async def _enhance(self, slot: SharedSlot, captured: FrameReady) -> tuple[Reply, int]:
         """The worker's reply, and how many bytes of descriptors lie in the slot's answer buffer."""
         length = geometry_of(captured.geometry, captured.levels).frame_bytes
         with self._parts.sources.enter(self._name) as source:
@@ -223,12 +225,14 @@ class Supervisor:
             good = [reply for reply in replies if isinstance(reply, Reply)]
             return good[0], good[1].length if self._described else 0
 
-    async def _describe(self, slot: Slot) -> Reply:
+    async def _describe(self, slot: SharedSlot) -> Reply:
         """The frame's descriptors, asked for right behind the frame itself: no other frame comes between."""
         job = Job(0, Op.FEATURES, self._name, features=self._described)
         return await self._parts.engine.call(job, slot)
 
-    async def _show(self, child: Child, slot: Slot, captured: Captured, reply: Reply, described: int) -> None:
+    async def _show(
+        self, child: Child, slot: SharedSlot, captured: FrameReady, reply: Reply, described: int
+    ) -> None:
         """Let the camera's process copy the enhanced picture; a process that does not is killed."""
         taken = self._taken[slot.index] = asyncio.get_running_loop().create_future()
         slot.in_flight = True
@@ -251,9 +255,9 @@ class Supervisor:
 
     def _on_message(self, message: Message) -> None:
         self._heard = True
-        if isinstance(message, Report):
+        if isinstance(message, CameraReport):
             self._note(message)
-        elif isinstance(message, Taken):
+        elif isinstance(message, SlotReleased):
             taken = self._taken.get(message.slot)
             if taken and not taken.done():
                 taken.set_result(None)
@@ -266,7 +270,7 @@ class Supervisor:
                 taken.set_result(None)
         self._events.put_nowait(None)
 
-    def _note(self, report: Report) -> None:
+    def _note(self, report: CameraReport) -> None:
         """Take over a report, and what grew since the last one into the metrics."""
         before, self._report = self._report, report
         if self.standing.take_over(before, report):
@@ -274,9 +278,9 @@ class Supervisor:
         self._parts.metrics.camera(self._name, before, report)
 
 
-def shown(slot: Slot, captured: Captured, reply: Reply, described: int) -> Shown:
+def shown(slot: SharedSlot, captured: FrameReady, reply: Reply, described: int) -> EnhancedReady:
     """The message about an enhanced frame in its slot."""
-    return Shown(
+    return EnhancedReady(
         slot.index,
         slot.generation,
         reply.output or captured.geometry,

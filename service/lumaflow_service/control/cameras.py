@@ -7,11 +7,11 @@ from typing import Any
 import structlog
 
 from lumaflow_service.config.camera_errors import ConfigError
-from lumaflow_service.config.loader import Loaded
+from lumaflow_service.config.loader import LoadedConfig
 from lumaflow_service.config.model import CameraConfig
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.config.url_policy import Policy, check_url
-from lumaflow_service.control.camera_supervisor import Parts, Supervisor
+from lumaflow_service.config.url_policy import UrlPolicy, check_url
+from lumaflow_service.control.camera_supervisor import CameraSupervisor, ServiceParts
 from lumaflow_service.errors import UnknownSourceError
 from lumaflow_service.ipc.messages import Assignment
 from lumaflow_service.redact import Redactor, redact_urls
@@ -24,9 +24,9 @@ class Cameras:
 
     def __init__(
         self,
-        loaded: Loaded,
-        read: Callable[[], Loaded],
-        parts: Parts,
+        loaded: LoadedConfig,
+        read: Callable[[], LoadedConfig],
+        parts: ServiceParts,
         redactor: Redactor,
         limits: dict[str, int],
     ) -> None:
@@ -36,7 +36,7 @@ class Cameras:
         self._limits = limits
         self._loaded = loaded
         self._configs: dict[str, CameraConfig] = {}
-        self._supervisors: dict[str, Supervisor] = {}
+        self._supervisors: dict[str, CameraSupervisor] = {}
         self._added: set[str] = set()
         self._changing = asyncio.Lock()
         for camera in loaded.config.sources.values():
@@ -45,11 +45,11 @@ class Cameras:
     def __iter__(self) -> Iterator[str]:
         return iter(self._supervisors)
 
-    def find(self, name: str) -> Supervisor | None:
+    def find(self, name: str) -> CameraSupervisor | None:
         """The camera behind a source, if there is one."""
         return self._supervisors.get(name)
 
-    def get(self, name: str) -> Supervisor:
+    def get(self, name: str) -> CameraSupervisor:
         """A camera. Raises UnknownSourceError."""
         found = self._supervisors.get(name)
         if found is None:
@@ -128,11 +128,11 @@ class Cameras:
         supervisor.start()
 
     @property
-    def _open_policy(self) -> Policy:
+    def _open_policy(self) -> UrlPolicy:
         """What clients may have opened: no files, no devices."""
-        return Policy(self._loaded.policy.networks)
+        return UrlPolicy(self._loaded.policy.networks)
 
-    async def _apply(self, loaded: Loaded) -> None:
+    async def _apply(self, loaded: LoadedConfig) -> None:
         """Bring the cameras of the configuration in line with it; what did not change goes on untouched."""
         for name in [name for name in self._supervisors if name not in self._added]:
             if name not in loaded.config.sources:
@@ -158,7 +158,9 @@ class Cameras:
         features = [
             str(one) for output in camera.outputs if output.descriptors for one in output.descriptors.features
         ]
-        supervisor = self._supervisors[name] = Supervisor(assignment, camera.delivery, features, self._parts)
+        supervisor = self._supervisors[name] = CameraSupervisor(
+            assignment, camera.delivery, features, self._parts
+        )
         if camera.paused:
             await supervisor.stop()
         else:
@@ -174,7 +176,9 @@ class Cameras:
         for url in (camera.url, *(output.publish.url for output in camera.outputs if output.publish)):
             self._redactor.learn(url)
 
-    def _assign(self, name: str, camera: CameraConfig, loaded: Loaded, added: bool = False) -> Assignment:
+    def _assign(
+        self, name: str, camera: CameraConfig, loaded: LoadedConfig, added: bool = False
+    ) -> Assignment:
         return Assignment(
             name,
             camera.without_options,

@@ -16,8 +16,8 @@ from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.quarantine import Quarantine
 from lumaflow_service.errors import WorkerStuckError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
-from lumaflow_service.ipc.messages import Hello, Job, Media, Message, Op, Reply, error_of
-from lumaflow_service.ipc.slots import Slot, SlotRing
+from lumaflow_service.ipc.messages import Job, Media, Message, Op, Reply, WorkerStarted, error_of
+from lumaflow_service.ipc.slots import SharedSlot, SlotRing
 
 PING_SECONDS = 0.5
 CANARY_SECONDS = 2.0
@@ -37,7 +37,7 @@ class Call:
 
     job: Job
     answer: asyncio.Future[Reply]
-    slot: Slot | None
+    slot: SharedSlot | None
     started: float
 
 
@@ -97,11 +97,11 @@ class Engine:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def call(self, job: Job, slot: Slot | None = None) -> Reply:
+    async def call(self, job: Job, slot: SharedSlot | None = None) -> Reply:
         """Submit `job` and wait for the reply. Raises what `submit` and its future do."""
         return await self.submit(job, slot)
 
-    def submit(self, job: Job, slot: Slot | None = None) -> asyncio.Future[Reply]:
+    def submit(self, job: Job, slot: SharedSlot | None = None) -> asyncio.Future[Reply]:
         """Hand `job` to the worker; the slot stays taken until no worker touches it.
 
         Raises WorkerUnavailableError while there is no worker, BadFrameError for a quarantined body. The
@@ -112,7 +112,7 @@ class Engine:
             raise WorkerUnavailableError(self.pause_words)
         return self._submit(job, slot)
 
-    def _submit(self, job: Job, slot: Slot | None = None) -> asyncio.Future[Reply]:
+    def _submit(self, job: Job, slot: SharedSlot | None = None) -> asyncio.Future[Reply]:
         if self._child is None:
             raise WorkerUnavailableError(self.pause_words)
         job = replace(job, id=next(self._ids))
@@ -142,7 +142,7 @@ class Engine:
 
     def _on_message(self, message: Message) -> None:
         self._heard = time.monotonic()
-        if isinstance(message, Hello):
+        if isinstance(message, WorkerStarted):
             if not self.device:
                 self._on_start()
             self.device = message.device
@@ -291,7 +291,7 @@ class Engine:
         return json.dumps({key: getattr(self._settings, key) for key in keys})
 
 
-def body_of(job: Job, slot: Slot) -> memoryview:
+def body_of(job: Job, slot: SharedSlot) -> memoryview:
     """The bytes a client sent for this job."""
     return slot.buffer("frame" if job.media is Media.RAW else "body", job.length)
 

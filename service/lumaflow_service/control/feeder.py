@@ -10,8 +10,8 @@ from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.sources import Sources, Upload
 from lumaflow_service.errors import BusyError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
-from lumaflow_service.ipc.messages import Captured, Grant, Media, Message, geometry_of
-from lumaflow_service.ipc.slots import Slot, SlotRing
+from lumaflow_service.ipc.messages import FrameReady, Media, Message, SlotGranted, geometry_of
+from lumaflow_service.ipc.slots import SharedSlot, SlotRing
 
 PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Waits before a restart, by the number of processes in a row that gave no frame."""
@@ -39,8 +39,8 @@ class Feeder:
         self._ring = ring
         self._engine = engine
         self._sources = sources
-        self._captured: asyncio.Queue[Captured | None] = asyncio.Queue()
-        self._lent: Slot | None = None
+        self._captured: asyncio.Queue[FrameReady | None] = asyncio.Queue()
+        self._lent: SharedSlot | None = None
         self._frames: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -83,12 +83,12 @@ class Feeder:
             self._take_back()
         return frames
 
-    async def _capture(self, child: Child) -> Captured | None:
+    async def _capture(self, child: Child) -> FrameReady | None:
         """Lend a slot and wait for a frame in it; None when the process ends, stalls or talks nonsense."""
         slot = self._lent = await self._free_slot()
         slot.in_flight = True
         try:
-            child.send(Grant(slot.index, slot.generation))
+            child.send(SlotGranted(slot.index, slot.generation))
             async with asyncio.timeout(STALL_SECONDS):
                 captured = await self._captured.get()
         except (TimeoutError, WorkerUnavailableError):
@@ -97,7 +97,7 @@ class Feeder:
             return None
         return captured
 
-    async def _free_slot(self) -> Slot:
+    async def _free_slot(self) -> SharedSlot:
         """Wait until the worker is ready and keeps up, and a slot is free."""
         while True:
             if self._engine.ready and len(self._frames) < MOST_IN_FLIGHT:
@@ -107,7 +107,7 @@ class Feeder:
                     pass
             await asyncio.sleep(RETRY_SECONDS)
 
-    def _submit(self, captured: Captured) -> None:
+    def _submit(self, captured: FrameReady) -> None:
         """Have the frame enhanced while the next one is captured."""
         slot, self._lent = self._lent, None
         assert slot is not None
@@ -116,7 +116,7 @@ class Feeder:
         self._frames.add(task)
         task.add_done_callback(self._frames.discard)
 
-    async def _enhance(self, slot: Slot, captured: Captured) -> None:
+    async def _enhance(self, slot: SharedSlot, captured: FrameReady) -> None:
         length = geometry_of(captured.geometry, captured.levels).frame_bytes
         try:
             with self._sources.enter(self._source) as source:
@@ -135,7 +135,7 @@ class Feeder:
             self._lent = None
 
     def _on_message(self, message: Message) -> None:
-        if isinstance(message, Captured):
+        if isinstance(message, FrameReady):
             self._captured.put_nowait(message)
 
     def _on_gone(self) -> None:

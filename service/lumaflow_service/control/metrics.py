@@ -22,7 +22,7 @@ from lumaflow_service.errors import (
     WorkerStuckError,
     WorkerUnavailableError,
 )
-from lumaflow_service.ipc.messages import Reply, Report
+from lumaflow_service.ipc.messages import CameraReport, Reply
 
 STAGE_BUCKETS = (*(float(f"{step}e{power}") for power in range(-5, 0) for step in (1, 2, 5)), 1.0)
 """10 us to 1 s, three steps a decade: a stage is a thousand times quicker than a web request."""
@@ -144,7 +144,7 @@ class Metrics:
             self.slots_in_use.labels(device).set(slots_in_use)
             self.slots.labels(device).set(slots)
 
-    def camera(self, source: str, before: Report, now: Report) -> None:
+    def camera(self, source: str, before: CameraReport, now: CameraReport) -> None:
         """Count what grew between two reports of a camera's process."""
         label = self.source(source)
         self.frames.labels(label, "corrupt").inc(now.corrupt - before.corrupt)
@@ -185,5 +185,5 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-def _dropped(report: Report) -> int:
+def _dropped(report: CameraReport) -> int:
     return sum(int(output["dropped"]) for output in report.outputs)

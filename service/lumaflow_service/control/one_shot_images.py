@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.engine import Engine
-from lumaflow_service.errors import TooLargeError, UnknownTrialError
+from lumaflow_service.errors import TooLargeError, UnknownImageError
 from lumaflow_service.ipc.messages import Job, Media, Op, Reply
-from lumaflow_service.ipc.slots import Slot
+from lumaflow_service.ipc.slots import SharedSlot
 
 KEPT_SECONDS = 15 * 60.0
 MOST_KEPT_BYTES = 256 << 20
@@ -18,7 +18,7 @@ MOST_KEPT_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class OneShotImage:
     """An image as it came and as it went, both of this media type; `made` on the monotonic clock."""
 
     id: str
@@ -35,7 +35,7 @@ class Trial:
         return len(self.before) + len(self.after)
 
 
-class Trials:
+class OneShotImages:
     """Enhances images, each in a lane of its own, and keeps the last ones."""
 
     def __init__(
@@ -44,9 +44,11 @@ class Trials:
         self._engine = engine
         self._clock = clock
         self._most_bytes = most_bytes
-        self._kept: OrderedDict[str, Trial] = OrderedDict()
+        self._kept: OrderedDict[str, OneShotImage] = OrderedDict()
 
-    async def enhance(self, slot: Slot, length: int, media: Media, options: SourceOptions) -> Trial:
+    async def enhance(
+        self, slot: SharedSlot, length: int, media: Media, options: SourceOptions
+    ) -> OneShotImage:
         """Enhance the image in `slot` and keep both. Raises what `Engine.call` does, and TooLargeError."""
         name = secrets.token_urlsafe(16)
         lane = f"trial {name}"  # no source can have this name
@@ -58,25 +60,25 @@ class Trials:
         finally:
             self._engine.tell(Job(0, Op.FORGET, lane))
         after = bytes(slot.buffer(reply.buffer, reply.length))
-        trial = Trial(name, media, options, before, after, reply, self._clock())
+        trial = OneShotImage(name, media, options, before, after, reply, self._clock())
         self._keep(trial)
         return trial
 
-    def get(self, name: str) -> Trial:
+    def get(self, name: str) -> OneShotImage:
         """A trial that is still kept. Raises UnknownTrialError."""
         self._drop_old()
         trial = self._kept.get(name)
         if trial is None:
-            raise UnknownTrialError(
+            raise UnknownImageError(
                 f"the result {name!r} is not kept any more, or never was; try the image again"
             )
         return trial
 
-    def seconds_left(self, trial: Trial) -> float:
+    def seconds_left(self, trial: OneShotImage) -> float:
         """How long it is still kept, unless others need its room."""
         return max(0.0, trial.made + KEPT_SECONDS - self._clock())
 
-    def _keep(self, trial: Trial) -> None:
+    def _keep(self, trial: OneShotImage) -> None:
         if trial.size_bytes > self._most_bytes:
             raise TooLargeError(
                 f"{trial.size_bytes} bytes of images cannot be kept; try a smaller one, or POST it as a frame"

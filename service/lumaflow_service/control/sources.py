@@ -14,7 +14,7 @@ from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.tracing import Tracing
 from lumaflow_service.errors import BusyError, GeometryConflictError, UnknownSourceError
 from lumaflow_service.ipc.messages import USUAL, Job, Levels, Media, Op, Reply, Size, geometry_of
-from lumaflow_service.ipc.slots import Slot
+from lumaflow_service.ipc.slots import SharedSlot
 
 LIVE_SECONDS = 2.0
 """A source whose last frame is older is idle."""
@@ -201,7 +201,7 @@ class Sources:
             if not (source.kept or source.frames or source.waiting or source.closed):
                 self.drop(name)
 
-    async def enhance(self, source: Source, slot: Slot, upload: Upload) -> Reply:
+    async def enhance(self, source: Source, slot: SharedSlot, upload: Upload) -> Reply:
         """Have the frame in `slot` enhanced. Raises what `Engine.call` does, and GeometryConflictError."""
         if upload.geometry:
             source.check(upload.geometry, upload.levels)

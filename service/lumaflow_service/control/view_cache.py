@@ -19,7 +19,7 @@ RETRY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class EncodedView:
     """One encoded view of the frame with this sequence number; `arrived` on the monotonic clock."""
 
     sequence: int
@@ -27,7 +27,7 @@ class Picture:
     arrived: float
 
 
-class Pictures:
+class ViewCache:
     """Encodes views through the worker, each frame at most once a view; all are gone with their lane."""
 
     def __init__(self, engine: Engine, ring: SlotRing, most_viewers: int, idle_seconds: float) -> None:
@@ -36,13 +36,15 @@ class Pictures:
         self._most_viewers = most_viewers
         self._idle_seconds = idle_seconds
         self.viewers = 0
-        self._encodings: WeakKeyDictionary[Source, dict[View, asyncio.Task[Picture]]] = WeakKeyDictionary()
+        self._encodings: WeakKeyDictionary[Source, dict[View, asyncio.Task[EncodedView]]] = (
+            WeakKeyDictionary()
+        )
 
     def keeps(self, source: Source) -> bool:
         """Whether the last frame can be looked at, as far as is known here."""
         return source.age_seconds is not None and source.age_seconds <= self._idle_seconds
 
-    async def newest(self, source: Source, view: View) -> Picture:
+    async def newest(self, source: Source, view: View) -> EncodedView:
         """The view of the last frame, or of a later one that comes meanwhile.
 
         Raises UnknownSourceError before the first frame and when the last one is not kept any more, and what
@@ -63,7 +65,7 @@ class Pictures:
             if picture.sequence >= wanted:
                 return picture
 
-    def watch(self, source: Source, view: View) -> AsyncGenerator[Picture, None]:
+    def watch(self, source: Source, view: View) -> AsyncGenerator[EncodedView, None]:
         """Picture after picture as frames come, until the source is closed; a slow viewer skips some.
 
         Raises BusyError when there are too many viewers.
@@ -72,7 +74,7 @@ class Pictures:
             raise BusyError(f"{self.viewers} viewers are watching, the most there may be; try again later")
         return self._watch(source, view)
 
-    async def _watch(self, source: Source, view: View) -> AsyncGenerator[Picture, None]:
+    async def _watch(self, source: Source, view: View) -> AsyncGenerator[EncodedView, None]:
         self.viewers += 1
         try:
             async for picture in self._pictures(source, view):
@@ -80,7 +82,7 @@ class Pictures:
         finally:
             self.viewers -= 1
 
-    async def _pictures(self, source: Source, view: View) -> AsyncGenerator[Picture, None]:
+    async def _pictures(self, source: Source, view: View) -> AsyncGenerator[EncodedView, None]:
         seen = -1
         while not source.closed:
             try:
@@ -98,12 +100,12 @@ class Pictures:
             seen = picture.sequence
             yield picture
 
-    async def _encode(self, source: Source, view: View) -> Picture:
+    async def _encode(self, source: Source, view: View) -> EncodedView:
         slot = self._ring.acquire()
         try:
             reply = await self._engine.call(Job(0, Op.SNAPSHOT, source.id, view=view), slot)
             jpeg = bytes(slot.buffer(reply.buffer, reply.length))
-            return Picture(reply.sequence, jpeg, source.arrived(reply.sequence) or time.monotonic())
+            return EncodedView(reply.sequence, jpeg, source.arrived(reply.sequence) or time.monotonic())
         except UnknownSourceError:
             self._encodings.pop(source, None)
             raise
@@ -111,6 +113,6 @@ class Pictures:
             self._ring.release(slot)
 
 
-def outdated(task: asyncio.Task[Picture], sequence: int) -> bool:
+def outdated(task: asyncio.Task[EncodedView], sequence: int) -> bool:
     """Whether a finished encoding failed, or shows a frame before `sequence`."""
     return task.cancelled() or task.exception() is not None or task.result().sequence < sequence

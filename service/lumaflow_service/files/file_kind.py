@@ -24,7 +24,7 @@ _MOVES_BYTES = 1 << 16
 """How far into a PNG the chunk is looked for that makes it an animation."""
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """The three things that can be enhanced."""
 
     IMAGE = "image"
@@ -32,10 +32,10 @@ class Kind(StrEnum):
     FOLDER = "folder"
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> FileKind:
     """Look at a path. Raises UsageError: it is missing, no file, empty, or no image despite its name."""
     if path.is_dir():
-        return Kind.FOLDER
+        return FileKind.FOLDER
     if not path.exists():
         raise UsageError(f"{path} does not exist; see its spelling")
     if not path.is_file():
@@ -52,7 +52,7 @@ def kind_of(path: Path) -> Kind:
     looks_still = start.startswith((b"\xff\xd8", b"\x89PNG"))
     if suffix in IMAGES and not (name or looks_still):
         raise UsageError(f"{path} is no image, whatever its name; the images that are read are {READ}")
-    return Kind.IMAGE if name or (looks_still and suffix not in VIDEOS) else Kind.VIDEO
+    return FileKind.IMAGE if name or (looks_still and suffix not in VIDEOS) else FileKind.VIDEO
 
 
 def moves(path: Path) -> bool:

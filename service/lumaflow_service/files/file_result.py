@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(slots=True)
-class Outcome:
+class FileResult:
     """One finished file: its frames, their size, and what the user should know about it."""
 
     target: Path

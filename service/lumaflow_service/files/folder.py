@@ -7,32 +7,32 @@ from pathlib import Path
 from lumaflow.errors import LumaflowError
 from lumaflow_service.files.atomic_write import check_apart, check_folder
 from lumaflow_service.files.errors import UsageError
-from lumaflow_service.files.file_kind import IMAGES, VIDEOS, Kind, kind_of, moves
-from lumaflow_service.files.file_result import Outcome
+from lumaflow_service.files.file_kind import IMAGES, VIDEOS, FileKind, kind_of, moves
+from lumaflow_service.files.file_result import FileResult
 from lumaflow_service.files.image import WRITABLE, enhance_image
-from lumaflow_service.files.progress import Meter
-from lumaflow_service.files.run_lane import Job
+from lumaflow_service.files.progress import ProgressBar
+from lumaflow_service.files.run_lane import LaneJob
 from lumaflow_service.files.video import enhance_video
 from lumaflow_service.files.video_writer import SHAPES
 
 
 @dataclass(slots=True)
-class Tally:
+class FolderCount:
     """What became of a folder: finished files, files that failed and why, files that are no media."""
 
-    done: list[Outcome] = field(default_factory=list)
+    done: list[FileResult] = field(default_factory=list)
     failed: dict[Path, str] = field(default_factory=dict)
     skipped: int = 0
 
 
-def enhance_folder(source: Path, target: Path, job: Job, meter: Meter) -> Tally:
+def enhance_folder(source: Path, target: Path, job: LaneJob, meter: ProgressBar) -> FolderCount:
     """Enhance every image and video below `source` into the same place below `target`.
 
     A file that fails stops no other. Raises UsageError when the folders are the same, or `target` is or looks
     like a file, or may not be written to.
     """
     _check_output(source, target)
-    tally = Tally()
+    tally = FolderCount()
     for path in list(_files(source, target.resolve())):
         if path.suffix.lower() not in IMAGES | VIDEOS:
             tally.skipped += 1
@@ -70,11 +70,11 @@ def _files(source: Path, output: Path) -> Iterator[Path]:
             yield path
 
 
-def _enhance_one(path: Path, place: Path, job: Job, meter: Meter) -> Outcome:
+def _enhance_one(path: Path, place: Path, job: LaneJob, meter: ProgressBar) -> FileResult:
     kind = kind_of(path)
     step = meter.start(path.name)
     place.parent.mkdir(parents=True, exist_ok=True)
-    still = kind is Kind.IMAGE and not moves(path)
+    still = kind is FileKind.IMAGE and not moves(path)
     writable, suffix = (WRITABLE, ".png") if still else (SHAPES, ".mkv")
     place = _named(place, path.suffix.lower() in writable, suffix)
     check_apart(path, place)

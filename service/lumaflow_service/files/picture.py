@@ -14,9 +14,17 @@ import lumaflow.formats
 from lumaflow.formats import PixelFormat, Range
 from lumaflow.frame import Frame, Plane
 from lumaflow.options import Orientation
-from lumaflow_service.files.side_by_side import Split
+from lumaflow_service.files.side_by_side import SideBySide
 from lumaflow_service.media.codec.orientation import EXIF, turned
-from lumaflow_service.media.color import FULL, Color, chroma_steps, converted, from_bgr, is_rgb, to_bgr
+from lumaflow_service.media.color import (
+    FULL,
+    YuvConversion,
+    chroma_steps,
+    converted,
+    from_bgr,
+    is_rgb,
+    to_bgr,
+)
 from lumaflow_service.media.yuv import rows
 
 RGB = "bgr24"
@@ -45,14 +53,14 @@ def worked_as(frame: VideoFrame, turn: Orientation) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class MediaPicture:
     """`planes` of the pixel format `name`: luma, Cb and Cr, or BGR alone."""
 
     name: str
     planes: tuple[Plane, ...]
 
     @classmethod
-    def of(cls, frame: VideoFrame, color: Color, name: str, turn: Orientation) -> "Picture":
+    def of(cls, frame: VideoFrame, color: YuvConversion, name: str, turn: Orientation) -> "MediaPicture":
         """A decoded frame in the format `name`, turned; without a copy where it lies there already."""
         if name == RGB:
             planes: tuple[Plane, ...] = (to_bgr(frame, color),)
@@ -69,7 +77,7 @@ class Picture:
         height, width = self.planes[0].shape[:2]
         return width, height
 
-    def frame(self, color: Color, pts: int, time_base: Fraction, corrupt: bool) -> Frame:
+    def frame(self, color: YuvConversion, pts: int, time_base: Fraction, corrupt: bool) -> Frame:
         """What goes through the lane."""
         if self.name == RGB:
             return Frame(self.planes[0], PixelFormat.BGR24, pts, time_base, corrupt)
@@ -77,11 +85,11 @@ class Picture:
         tags = lumaflow.formats.Color(range_)
         return Frame(self.planes[0], _GRAYS[_depth(self.name)], pts, time_base, corrupt, color=tags)
 
-    def showing(self, enhanced: Plane) -> "Picture":
+    def showing(self, enhanced: Plane) -> "MediaPicture":
         """The same picture with its first plane enhanced."""
         return replace(self, planes=(enhanced, *self.planes[1:]))
 
-    def beside(self, enhanced: "Picture", color: Color, split: Split) -> "Picture":
+    def beside(self, enhanced: "MediaPicture", color: YuvConversion, split: SideBySide) -> "MediaPicture":
         """This picture and the enhanced one in one."""
         raw = self
         if self.size[0] % 2 or self.size[1] % 2:  # half chroma samples cannot be put side by side
@@ -89,7 +97,7 @@ class Picture:
         halves = zip(raw.planes, enhanced.planes, strict=True)
         return replace(raw, planes=tuple(split.join(*pair) for pair in halves))
 
-    def to_video(self, color: Color, pixel_format: str, size: tuple[int, int]) -> VideoFrame:
+    def to_video(self, color: YuvConversion, pixel_format: str, size: tuple[int, int]) -> VideoFrame:
         """An encoder's frame, scaled to `size` (width, height) where they differ."""
         if self.name == RGB:
             return from_bgr(self.planes[0], color, pixel_format, size)
@@ -101,12 +109,12 @@ class Picture:
             return frame
         return converted(frame, color, pixel_format, size)
 
-    def _whole(self, color: Color) -> "Picture":
+    def _whole(self, color: YuvConversion) -> "MediaPicture":
         """The same with a chroma sample for every pixel."""
         name = _CHROMA[1, 1] + _SUFFIX[_depth(self.name)]
         if self.name in (RGB, name):
             return self
-        return Picture(name, planes_of(self.to_video(color, name, self.size)))
+        return MediaPicture(name, planes_of(self.to_video(color, name, self.size)))
 
 
 def planes_of(frame: VideoFrame) -> tuple[Plane, ...]:

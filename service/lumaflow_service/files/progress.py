@@ -25,7 +25,7 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed or 0.0:.0f} frames/s")
 
 
-class Meter:
+class ProgressBar:
     """The bar of the file at hand."""
 
     def __init__(self, progress: Progress) -> None:
@@ -44,7 +44,7 @@ class Meter:
 
 
 @contextmanager
-def open_meter() -> Iterator[Meter]:
+def open_meter() -> Iterator[ProgressBar]:
     """A bar that vanishes at the end; none when standard error is not a terminal."""
     console = Console(stderr=True)
     columns = (
@@ -55,4 +55,4 @@ def open_meter() -> Iterator[Meter]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        yield Meter(progress)
+        yield ProgressBar(progress)

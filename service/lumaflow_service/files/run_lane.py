@@ -12,7 +12,7 @@ from lumaflow.options import Options, Orientation
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LaneJob:
     """How files are enhanced.
 
     device : a chosen one: "cpu" or "cuda:N"
@@ -26,7 +26,7 @@ class Job:
     orientation: Orientation | None = None
 
 
-def enhanced(frames: Iterable[Frame], job: Job) -> Iterator[tuple[Frame, Enhanced]]:
+def enhanced(frames: Iterable[Frame], job: LaneJob) -> Iterator[tuple[Frame, Enhanced]]:
     """Every frame with its enhancement, in order; a change of geometry opens a new lane.
 
     What is yielded is valid until the next one is asked for.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SideBySide:
     """Which way the two halves lie in the stored picture: along `axis` of (H, W), raw first or last."""
 
     axis: int = 1

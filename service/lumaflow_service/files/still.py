@@ -29,7 +29,7 @@ _BAND_ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Still:
+class StillImage:
     """One still image, upright.
 
     frame : what is enhanced; for colour of 16 bits its value plane, the largest channel of each pixel
@@ -90,7 +90,7 @@ def recolored(colors: Plane, before: Plane, after: Plane) -> Plane:
     return out
 
 
-def read_still(source: Path, orientation: Orientation | None = None) -> Still:
+def read_still(source: Path, orientation: Orientation | None = None) -> StillImage:
     """The first picture of an image file, turned by its own tag or by `orientation` in its place.
 
     Raises UsageError, BadFileError.
@@ -117,9 +117,9 @@ def _decoded(data: bytes, orientation: int | None) -> Decoded:
     return Decoded(pixels, 8 * pixels.itemsize, 1, read_profile(data))
 
 
-def _still(decoded: Decoded) -> Still:
+def _still(decoded: Decoded) -> StillImage:
     frame, colors = _frame_of(decoded.pixels, decoded.bits)
-    return Still(frame, colors, decoded.count, decoded.profile)
+    return StillImage(frame, colors, decoded.count, decoded.profile)
 
 
 def _frame_of(pixels: Plane, bits: int) -> tuple[Frame, NDArray[np.uint16] | None]:

@@ -9,11 +9,11 @@ from lumaflow.frame import Frame
 from lumaflow_service.files.atomic_write import check_target, written
 from lumaflow_service.files.errors import BadFileError
 from lumaflow_service.files.features import FeatureFile
-from lumaflow_service.files.file_result import Outcome
-from lumaflow_service.files.run_lane import Job, enhanced
-from lumaflow_service.files.side_by_side import Split
-from lumaflow_service.files.video_reader import Film, open_film
-from lumaflow_service.files.video_writer import Recording, open_recording, shape_of
+from lumaflow_service.files.file_result import FileResult
+from lumaflow_service.files.run_lane import LaneJob, enhanced
+from lumaflow_service.files.side_by_side import SideBySide
+from lumaflow_service.files.video_reader import VideoReader, open_film
+from lumaflow_service.files.video_writer import VideoWriter, open_recording, shape_of
 from lumaflow_service.media.color import chroma_steps
 
 Step = Callable[[int | None], None]
@@ -21,8 +21,8 @@ Step = Callable[[int | None], None]
 
 
 def enhance_video(
-    source: Path, target: Path, job: Job, step: Step, features: FeatureFile | None = None
-) -> Outcome:
+    source: Path, target: Path, job: LaneJob, step: Step, features: FeatureFile | None = None
+) -> FileResult:
     """Enhance every frame of `source` that can be decoded.
 
     A damaged or cut-off video gives what decodes, and the outcome notes how much is missing. Raises
@@ -32,8 +32,8 @@ def enhance_video(
     check_target(target, job.force)
     with open_film(source, job.orientation) as film, written(target, job.force) as part:
         size = film.size
-        outcome = Outcome(target, *size)
-        split = Split.of(film.display_matrix) if job.side_by_side else None
+        outcome = FileResult(target, *size)
+        split = SideBySide.of(film.display_matrix) if job.side_by_side else None
         try:
             with open_recording(part, shape, film, split.size(*size) if split else size) as recording:
                 for raw, result in enhanced(film.frames(recording.copy), job):
@@ -52,7 +52,7 @@ def enhance_video(
     return outcome
 
 
-def describe_video(source: Path, job: Job, step: Step, features: FeatureFile) -> int:
+def describe_video(source: Path, job: LaneJob, step: Step, features: FeatureFile) -> int:
     """Extract the features of every frame that can be decoded; returns their number."""
     count = 0
     with open_film(source, job.orientation) as film:
@@ -64,7 +64,7 @@ def describe_video(source: Path, job: Job, step: Step, features: FeatureFile) ->
     return count
 
 
-def _note_size(raw: Frame, outcome: Outcome) -> None:
+def _note_size(raw: Frame, outcome: FileResult) -> None:
     width, height = raw.geometry.width, raw.geometry.height
     if (width, height) != (outcome.width, outcome.height):
         outcome.note(
@@ -72,7 +72,7 @@ def _note_size(raw: Frame, outcome: Outcome) -> None:
         )
 
 
-def _note_rest(film: Film, recording: Recording, outcome: Outcome) -> None:
+def _note_rest(film: VideoReader, recording: VideoWriter, outcome: FileResult) -> None:
     if film.cut_off:
         outcome.note(f"cut off {film.cut_off}; the {outcome.frames} frames that are there are enhanced")
     for count, what in (

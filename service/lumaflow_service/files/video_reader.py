@@ -21,8 +21,8 @@ from lumaflow.frame import Frame
 from lumaflow.options import Orientation
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.file_kind import READ
-from lumaflow_service.files.picture import Picture, bits_of, worked_as
-from lumaflow_service.media.color import Color
+from lumaflow_service.files.picture import MediaPicture, bits_of, worked_as
+from lumaflow_service.media.color import YuvConversion
 
 AnyPacket: TypeAlias = "Packet[Any]"
 Item: TypeAlias = "AnyPacket | VideoFrame"
@@ -32,7 +32,7 @@ PASSENGERS = ("audio", "subtitle")
 
 
 @contextmanager
-def open_film(path: Path, orientation: Orientation | None = None) -> Iterator[Film]:
+def open_film(path: Path, orientation: Orientation | None = None) -> Iterator[VideoReader]:
     """Open a video and decode its first frame.
 
     With an `orientation` its pictures are turned that way, and the turn that the file asks for is forgotten.
@@ -47,14 +47,14 @@ def open_film(path: Path, orientation: Orientation | None = None) -> Iterator[Fi
     with container:
         if not container.streams.video:
             raise UsageError(f"{path} has no video in it, only {_kinds(container)}")
-        yield Film(path, container, orientation)
+        yield VideoReader(path, container, orientation)
 
 
 def _kinds(container: InputContainer) -> str:
     return " and ".join(sorted({stream.type for stream in container.streams})) or "nothing"
 
 
-class Film:
+class VideoReader:
     """An open video. `first` is its first frame as decoded, `size` that of its pictures as they are turned.
 
     It counts what went wrong on the way: `damaged` packets that gave no frame, `corrupt` frames, and
@@ -67,11 +67,11 @@ class Film:
         self.video.thread_type = "SLICE"  # frame threads lose the good frames around a damaged one
         self.passengers: list[Stream] = [one for one in container.streams if one.type in PASSENGERS]
         self.damaged = self.corrupt = self.restamped = 0
-        self._pictures: dict[int, tuple[Picture, int]] = {}
+        self._pictures: dict[int, tuple[MediaPicture, int]] = {}
         self._items = self._read()
         self._held: list[Item] = []
         self.first = self._find_first(path)
-        self.color = Color.of(self.first)
+        self.color = YuvConversion.of(self.first)
         self.turn = orientation or Orientation.NONE
         self._keeps_matrix = orientation is None
         self.format = worked_as(self.first, self.turn)
@@ -139,7 +139,7 @@ class Film:
             else:
                 yield self._frame(item)
 
-    def taken(self, frame: Frame) -> tuple[Picture, int]:
+    def taken(self, frame: Frame) -> tuple[MediaPicture, int]:
         """The picture and the duration (in units of `time_base`) of a frame from `frames`; asked for once."""
         assert frame.pts is not None
         return self._pictures.pop(frame.pts)
@@ -176,7 +176,7 @@ class Film:
     def _frame(self, picture: VideoFrame) -> Frame:
         self.corrupt += picture.is_corrupt
         pts = self._stamp(picture)
-        taken = Picture.of(picture, self.color, self.format, self.turn)
+        taken = MediaPicture.of(picture, self.color, self.format, self.turn)
         self._pictures[pts] = taken, picture.duration or 0
         return taken.frame(self.color, pts, self.time_base, picture.is_corrupt)
 

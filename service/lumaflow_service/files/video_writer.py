@@ -14,8 +14,8 @@ from av.stream import Stream
 from av.video.stream import VideoStream
 
 from lumaflow_service.files.errors import UsageError
-from lumaflow_service.files.picture import RGB, Picture
-from lumaflow_service.files.video_reader import AnyPacket, Film
+from lumaflow_service.files.picture import RGB, MediaPicture
+from lumaflow_service.files.video_reader import AnyPacket, VideoReader
 from lumaflow_service.media.color import stored_as
 
 _X264 = {"crf": "18", "preset": "fast"}
@@ -23,7 +23,7 @@ _VP9 = {"crf": "28", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class VideoFormat:
     """How a video is stored: the container by the file's suffix, and the encoder in it, of so many bits."""
 
     container: str
@@ -34,15 +34,15 @@ class Shape:
 
 
 SHAPES = {
-    ".mp4": Shape("mp4", "libx264", _X264),
-    ".m4v": Shape("mp4", "libx264", _X264),
-    ".mov": Shape("mov", "libx264", _X264),
-    ".mkv": Shape("matroska", "libx264", _X264),
-    ".webm": Shape("webm", "libvpx-vp9", _VP9, even_only=False, bits=8),
+    ".mp4": VideoFormat("mp4", "libx264", _X264),
+    ".m4v": VideoFormat("mp4", "libx264", _X264),
+    ".mov": VideoFormat("mov", "libx264", _X264),
+    ".mkv": VideoFormat("matroska", "libx264", _X264),
+    ".webm": VideoFormat("webm", "libvpx-vp9", _VP9, even_only=False, bits=8),
 }
 
 
-def shape_of(target: Path) -> Shape:
+def shape_of(target: Path) -> VideoFormat:
     """How `target` is stored. Raises UsageError for a suffix that cannot be written."""
     try:
         return SHAPES[target.suffix.lower()]
@@ -51,7 +51,9 @@ def shape_of(target: Path) -> Shape:
 
 
 @contextmanager
-def open_recording(part: Path, shape: Shape, film: Film, size: tuple[int, int]) -> Iterator["Recording"]:
+def open_recording(
+    part: Path, shape: VideoFormat, film: VideoReader, size: tuple[int, int]
+) -> Iterator["VideoWriter"]:
     """Start writing a video like `film`, of `size` (width, height), to `part`.
 
     Raises UsageError when the container cannot hold an audio stream of the film as it is.
@@ -60,14 +62,14 @@ def open_recording(part: Path, shape: Shape, film: Film, size: tuple[int, int]) 
         str(part.resolve()), "w", format=shape.container, container_options=_exact_times(shape, film)
     )
     try:
-        recording = Recording(container, shape, film, size)
+        recording = VideoWriter(container, shape, film, size)
         yield recording
         recording.finish()
     finally:
         container.close()
 
 
-def _exact_times(shape: Shape, film: Film) -> dict[str, str]:
+def _exact_times(shape: VideoFormat, film: VideoReader) -> dict[str, str]:
     """Options by which the container keeps the start of every stream to the tick."""
     if shape.container in ("matroska", "webm"):
         # Otherwise all times are shifted until the first dts is positive.
@@ -78,14 +80,14 @@ def _exact_times(shape: Shape, film: Film) -> dict[str, str]:
     return {"movie_timescale": str(ticks)} if ticks < 1 << 31 else {}
 
 
-def _encoding(shape: Shape, film: Film) -> dict[str, str]:
+def _encoding(shape: VideoFormat, film: VideoReader) -> dict[str, str]:
     """The encoder's options; x264 also keeps the fields of interlaced video."""
     if film.interlaced and shape.codec == "libx264":
         return {**shape.options, "x264-params": f"{film.interlaced}=1"}
     return shape.options
 
 
-def encoded_as(film: Film, shape: Shape) -> str:
+def encoded_as(film: VideoReader, shape: VideoFormat) -> str:
     """The pixel format to encode in: as deep and with such chroma as the film's where the encoder can."""
     whole = film.turn.swaps_sides and film.format.startswith("yuv444p")
     name = "yuv444p" if whole else stored_as(film.first, shape.even_only)
@@ -93,10 +95,12 @@ def encoded_as(film: Film, shape: Shape) -> str:
     return f"{name}10le" if deep else name
 
 
-class Recording:
+class VideoWriter:
     """An open output. `without` names the subtitles that the container cannot hold."""
 
-    def __init__(self, container: OutputContainer, shape: Shape, film: Film, size: tuple[int, int]) -> None:
+    def __init__(
+        self, container: OutputContainer, shape: VideoFormat, film: VideoReader, size: tuple[int, int]
+    ) -> None:
         self.size = size
         self.without: list[str] = []
         self.pixel_format = encoded_as(film, shape)
@@ -111,7 +115,7 @@ class Recording:
         """Bits of a sample."""
         return 10 if self.pixel_format.endswith("10le") else 8
 
-    def write(self, picture: Picture, pts: int, duration: int) -> None:
+    def write(self, picture: MediaPicture, pts: int, duration: int) -> None:
         """Encode one picture."""
         frame = picture.to_video(self._color, self.pixel_format, self.size)
         frame.pts, frame.time_base, frame.duration = pts, self._time_base, duration
@@ -128,7 +132,7 @@ class Recording:
         """Write what the encoder still holds."""
         self._container.mux(self._video.encode(None))
 
-    def _add_video(self, shape: Shape, film: Film) -> VideoStream:
+    def _add_video(self, shape: VideoFormat, film: VideoReader) -> VideoStream:
         rate = film.video.average_rate or film.video.guessed_rate or Fraction(25)
         video = self._container.add_stream(shape.codec, rate=rate, options=_encoding(shape, film))
         assert isinstance(video, VideoStream)
@@ -146,7 +150,7 @@ class Recording:
             video.set_display_matrix(film.display_matrix)
         return video
 
-    def _add_copies(self, film: Film) -> Iterator[tuple[int, Stream]]:
+    def _add_copies(self, film: VideoReader) -> Iterator[tuple[int, Stream]]:
         """(index in the film, stream here) of every passenger that the container can hold."""
         for source in film.passengers:
             try:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lumaflow_service.errors import WorkerUnavailableError
-from lumaflow_service.ipc.messages import PACKET_BYTES, Message, pack, pair, unpack
+from lumaflow_service.ipc.messages import PACKET_BYTES, Message, pack, socket_pair, unpack
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
 """What a terminal or an init may send to the whole group: the parent's business, which hangs up."""
@@ -34,10 +34,10 @@ class Child:
         on_gone: Callable[[], None],
     ) -> "Child":
         """Start `python -P -m module DOORBELL MEMORY arguments...` and listen to its doorbell."""
-        ours, theirs = pair()
+        ours, theirs = socket_pair()
         with theirs:
             command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(memory_fd), *arguments]
-            process = await asyncio.to_thread(deaf, command, (theirs.fileno(), memory_fd))
+            process = await asyncio.to_thread(spawn_signal_safe, command, (theirs.fileno(), memory_fd))
         ours.setblocking(False)
         child = cls(process, ours, on_message, on_gone)
         asyncio.get_running_loop().add_reader(ours, child._read)
@@ -88,7 +88,7 @@ class Child:
             self.doorbell.close()
 
 
-def deaf(command: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
+def spawn_signal_safe(command: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
     """Start a process that SIGNALS do not reach, not even before it can ignore them itself."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # of this thread; the process inherits it
     try:

@@ -150,7 +150,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class WorkerStarted:
     """A worker's first message: it is there, on this device, chosen for this reason."""
 
     device: str
@@ -158,7 +158,7 @@ class Hello:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class SlotGranted:
     """A slot lent to an ingest process for one frame, which will be `turned` or not."""
 
     slot: int
@@ -167,7 +167,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class FrameReady:
     """An ingest process's message: the frame of this source lies in the granted slot.
 
     The rest is the camera's: the frame's number there, its pts in units of `time_base` (numerator,
@@ -203,12 +203,12 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class SlotRequested:
     """A camera's process has a frame and asks for a slot."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EnhancedReady:
     """The frame with this number is enhanced: it lies in the slot's enhanced buffer, in this geometry, and
     `described` bytes of npz in its answer buffer. Answered by Taken."""
 
@@ -223,7 +223,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SlotReleased:
     """The outputs have copied what was shown; the slot is free."""
 
     slot: int
@@ -231,7 +231,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CameraReport:
     """How a camera's process stands; counts grow for as long as it lives."""
 
     state: str
@@ -252,7 +252,18 @@ _ERRORS: dict[str, type[LumaflowError]] = {
     for name, kind in vars(module).items()
     if isinstance(kind, type) and issubclass(kind, LumaflowError)
 }
-Message = Job | Reply | Hello | Grant | Captured | Assignment | Ready | Shown | Taken | Report
+Message = (
+    Job
+    | Reply
+    | WorkerStarted
+    | SlotGranted
+    | FrameReady
+    | Assignment
+    | SlotRequested
+    | EnhancedReady
+    | SlotReleased
+    | CameraReport
+)
 _KINDS: dict[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
 
 
@@ -276,12 +287,12 @@ def unpack(packet: bytes) -> Message:
     return message
 
 
-def pair() -> tuple[socket.socket, socket.socket]:
+def socket_pair() -> tuple[socket.socket, socket.socket]:
     """Both ends of a new doorbell."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def ring(doorbell: socket.socket, message: Message) -> None:
+def send(doorbell: socket.socket, message: Message) -> None:
     """Send a message; one that nobody is there to read is lost, and `messages` then ends."""
     with suppress(ConnectionError):
         doorbell.send(pack(message))

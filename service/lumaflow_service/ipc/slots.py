@@ -86,7 +86,7 @@ class SlotMemory:
 
 
 @dataclass(slots=True, eq=False)
-class Slot:
+class SharedSlot:
     """One slot while it is handed out. `in_flight` is true while a worker may touch its memory."""
 
     memory: SlotMemory
@@ -105,17 +105,17 @@ class SlotRing:
     """Hands slots out and takes them back; lives in the API process alone."""
 
     memory: SlotMemory
-    _free: deque[Slot] = field(init=False)
+    _free: deque[SharedSlot] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._free = deque(Slot(self.memory, index) for index in range(self.memory.slots))
+        self._free = deque(SharedSlot(self.memory, index) for index in range(self.memory.slots))
 
     @property
     def in_use(self) -> int:
         """Slots that are handed out."""
         return self.memory.slots - len(self._free)
 
-    def acquire(self, spare: int = 0) -> Slot:
+    def acquire(self, spare: int = 0) -> SharedSlot:
         """Hand out a free slot; `spare` of them are kept back for others. Raises BusyError."""
         if len(self._free) <= spare:
             raise BusyError(f"all {self.memory.slots - spare} slots are in use; try again a little later")
@@ -124,13 +124,13 @@ class SlotRing:
         slot.released = False
         return slot
 
-    def release(self, slot: Slot) -> None:
+    def release(self, slot: SharedSlot) -> None:
         """Take a slot back; one a worker may still touch becomes free only when it is `settled`."""
         slot.released = True
         if not slot.in_flight:
             self._free.append(slot)
 
-    def settled(self, slot: Slot) -> None:
+    def settled(self, slot: SharedSlot) -> None:
         """Say that no worker touches this slot any more."""
         slot.in_flight = False
         if slot.released:

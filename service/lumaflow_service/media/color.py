@@ -29,7 +29,7 @@ _MATRICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Color:
+class YuvConversion:
     """What the numbers of a video mean: its tags, carried through untouched."""
 
     matrix: int
@@ -39,7 +39,7 @@ class Color:
     lines: int
 
     @classmethod
-    def of(cls, frame: VideoFrame) -> "Color":
+    def of(cls, frame: VideoFrame) -> "YuvConversion":
         """The tags of a decoded frame; for RGB those of the YUV that it is stored as."""
         matrix, range_ = frame.colorspace, frame.color_range
         if is_rgb(frame):
@@ -64,7 +64,7 @@ class Color:
         return ColorRange.JPEG if self.range == FULL else ColorRange.MPEG
 
 
-def to_bgr(frame: VideoFrame, color: Color) -> NDArray[np.uint8]:
+def to_bgr(frame: VideoFrame, color: YuvConversion) -> NDArray[np.uint8]:
     """(H, W, 3) uint8 BGR of a decoded frame; rows may be pitched."""
     if is_rgb(frame):
         picture = frame.reformat(format="bgr24")
@@ -81,7 +81,9 @@ def to_bgr(frame: VideoFrame, color: Color) -> NDArray[np.uint8]:
     return np.ndarray(shape, np.uint8, buffer=memoryview(plane), strides=strides)
 
 
-def from_bgr(pixels: NDArray[np.uint8], color: Color, pixel_format: str, size: tuple[int, int]) -> VideoFrame:
+def from_bgr(
+    pixels: NDArray[np.uint8], color: YuvConversion, pixel_format: str, size: tuple[int, int]
+) -> VideoFrame:
     """An encoder's frame of (H, W, 3) BGR pixels, scaled to `size` (width, height) where they differ."""
     picture = VideoFrame.from_ndarray(np.ascontiguousarray(pixels), "bgr24")
     frame = picture.reformat(
@@ -97,7 +99,7 @@ def from_bgr(pixels: NDArray[np.uint8], color: Color, pixel_format: str, size: t
 
 
 def converted(
-    frame: VideoFrame, color: Color, pixel_format: str, size: tuple[int, int] | None = None
+    frame: VideoFrame, color: YuvConversion, pixel_format: str, size: tuple[int, int] | None = None
 ) -> VideoFrame:
     """A YUV frame in another YUV format, scaled to `size` where given; its levels mean what they meant."""
     made = frame.reformat(

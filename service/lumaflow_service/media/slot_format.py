@@ -12,7 +12,7 @@ from lumaflow_service.media.color import (
     BT2020,
     FULL,
     LIMITED,
-    Color,
+    YuvConversion,
     chroma_steps,
     converted,
     is_rgb,
@@ -48,13 +48,13 @@ _MATRICES = {
 }
 
 
-def laid_geometry(frame: VideoFrame, turned: bool = False) -> Geometry:
+def slot_geometry(frame: VideoFrame, turned: bool = False) -> Geometry:
     """Size, format and range of a decoded frame in a slot.
 
     `turned` says that it will be turned: pixels that share their chroma in pairs along a row cannot be.
     """
     pixel_format = FORMATS[_laid_as(frame, turned)]
-    range_ = _RANGES.get(Color.of(frame).range, Range.UNSPECIFIED)
+    range_ = _RANGES.get(YuvConversion.of(frame).range, Range.UNSPECIFIED)
     if pixel_format.layout.family is Family.RGB:
         range_ = Range.FULL
     return Geometry(frame.width, frame.height, pixel_format, range_)
@@ -65,14 +65,14 @@ def matrix_of(frame: VideoFrame) -> Matrix:
     return _MATRICES.get(int(frame.colorspace), Matrix.UNSPECIFIED)
 
 
-def lay(frame: VideoFrame, geometry: Geometry, buffer: memoryview) -> None:
-    """Write a decoded frame into a buffer of `geometry.frame_bytes`, by what `laid_geometry` said."""
+def write_to_slot(frame: VideoFrame, geometry: Geometry, buffer: memoryview) -> None:
+    """Write a decoded frame into a buffer of `geometry.frame_bytes`, by what `slot_geometry` said."""
     laid = Frame.over(buffer, geometry)
     name = next(name for name in (frame.format.name, *FORMATS) if FORMATS.get(name) is geometry.pixel_format)
     if name == "bgr24":
-        np.copyto(laid.pixels, to_bgr(frame, Color.of(frame)))
+        np.copyto(laid.pixels, to_bgr(frame, YuvConversion.of(frame)))
         return
-    picture = frame if frame.format.name == name else converted(frame, Color.of(frame), name)
+    picture = frame if frame.format.name == name else converted(frame, YuvConversion.of(frame), name)
     for plane, samples in zip(picture.planes, laid.planes, strict=True):
         np.copyto(samples, rows(plane, samples.shape, samples.dtype))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lumaflow.formats import Matrix, PixelFormat, Range
 from lumaflow.frame import Frame, Plane
-from lumaflow_service.media.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID, Color
+from lumaflow_service.media.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID, YuvConversion
 from lumaflow_service.media.color import to_bgr as converted
 
 _NAMES = {
@@ -34,7 +34,7 @@ def to_bgr(frame: Frame) -> NDArray[np.uint8]:
     """
     geometry = frame.geometry
     range_ = FULL if geometry.range is Range.FULL else LIMITED
-    color = Color(_MATRICES[frame.color.matrix], range_, UNSAID, UNSAID, geometry.height)
+    color = YuvConversion(_MATRICES[frame.color.matrix], range_, UNSAID, UNSAID, geometry.height)
     return converted(to_video(frame), color)[:, : geometry.width]
 
 

@@ -11,7 +11,7 @@ from av import Packet
 from av.codec import CodecContext
 from av.video.frame import VideoFrame
 
-from lumaflow_service.control.view_cache import Picture
+from lumaflow_service.control.view_cache import EncodedView
 from lumaflow_service.errors import BadOfferError
 
 CONNECT_SECONDS = 15.0
@@ -20,10 +20,10 @@ CLOCK_RATE = 90_000
 OVER = ("failed", "closed")
 
 
-class Peer:
+class WebRtcPeer:
     """A viewer's connection; `last` owns it until it is over."""
 
-    def __init__(self, watched: AsyncGenerator[Picture, None]) -> None:
+    def __init__(self, watched: AsyncGenerator[EncodedView, None]) -> None:
         self._watched = watched
         self._track = PictureTrack(watched)
         self._connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))  # asks nobody for addresses
@@ -78,7 +78,7 @@ class PictureTrack(MediaStreamTrack):
 
     kind = "video"
 
-    def __init__(self, watched: AsyncGenerator[Picture, None]) -> None:
+    def __init__(self, watched: AsyncGenerator[EncodedView, None]) -> None:
         super().__init__()
         self._watched = watched
 

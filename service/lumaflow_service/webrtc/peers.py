@@ -6,12 +6,12 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from lumaflow_service.control.sources import Source
-from lumaflow_service.control.view_cache import Pictures
+from lumaflow_service.control.view_cache import ViewCache
 from lumaflow_service.errors import BusyError, MissingExtraError, UnknownPeerError
 from lumaflow_service.ipc.messages import View
 
 if TYPE_CHECKING:
-    from lumaflow_service.webrtc.peer import Peer
+    from lumaflow_service.webrtc.peer import WebRtcPeer
 
 
 def available() -> bool:
@@ -19,13 +19,13 @@ def available() -> bool:
     return find_spec("aiortc") is not None
 
 
-class Peers:
+class WebRtcPeers:
     """The viewers' connections, by ids that cannot be guessed."""
 
-    def __init__(self, pictures: Pictures, most: int) -> None:
+    def __init__(self, pictures: ViewCache, most: int) -> None:
         self._pictures = pictures
         self._most = most
-        self._peers: dict[str, Peer] = {}
+        self._peers: dict[str, WebRtcPeer] = {}
         self._lives: set[asyncio.Task[None]] = set()
 
     async def take(self, source: Source, view: View, offer: str) -> tuple[str, str]:
@@ -42,9 +42,9 @@ class Peers:
             raise BusyError(
                 f"{len(self._peers)} viewers are watching, the most there may be; try again later"
             )
-        from lumaflow_service.webrtc.peer import Peer
+        from lumaflow_service.webrtc.peer import WebRtcPeer
 
-        name, peer = secrets.token_urlsafe(16), Peer(self._pictures.watch(source, view))
+        name, peer = secrets.token_urlsafe(16), WebRtcPeer(self._pictures.watch(source, view))
         self._peers[name] = peer
         life = asyncio.create_task(self._keep(name, peer))
         self._lives.add(life)
@@ -68,7 +68,7 @@ class Peers:
             peer.leave()
         await asyncio.gather(*self._lives)
 
-    async def _keep(self, name: str, peer: "Peer") -> None:
+    async def _keep(self, name: str, peer: "WebRtcPeer") -> None:
         try:
             await peer.last()
         finally:

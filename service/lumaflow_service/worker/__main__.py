@@ -1,4 +1,4 @@
-"""`python -m lumaflow_service.worker DOORBELL MEMORY LIMITS`: two descriptors and `Limits` as JSON."""
+"""`python -m lumaflow_service.worker DOORBELL MEMORY LIMITS`: two descriptors and `WorkerLimits` as JSON."""
 
 import json
 import os
@@ -10,10 +10,10 @@ import numpy as np
 
 from lumaflow.backend import choose_device, page_lock
 from lumaflow.errors import DeviceError
-from lumaflow_service.ipc.messages import Hello, Reply, ring
+from lumaflow_service.ipc.messages import Reply, WorkerStarted, send
 from lumaflow_service.ipc.slots import SlotMemory
 from lumaflow_service.worker.memory_limit import limit_memory
-from lumaflow_service.worker.worker import Limits, Worker
+from lumaflow_service.worker.worker import Worker, WorkerLimits
 
 
 def main(arguments: list[str]) -> None:
@@ -24,14 +24,14 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     doorbell = socket.socket(fileno=int(arguments[0]))
-    limits = Limits(**json.loads(arguments[2]))
+    limits = WorkerLimits(**json.loads(arguments[2]))
     memory = SlotMemory(int(arguments[1]), limits.slots, limits.slot_bytes)
     try:
         choice = choose_device(limits.device)
     except DeviceError as error:
-        ring(doorbell, Reply(0, type(error).__name__, str(error)))
+        send(doorbell, Reply(0, type(error).__name__, str(error)))
         raise SystemExit(1) from error
-    ring(doorbell, Hello(choice.device, choice.reason))
+    send(doorbell, WorkerStarted(choice.device, choice.reason))
     if choice.device == "cpu":
         limit_memory(limits.worker_bytes)
     for slot in range(limits.slots):

@@ -16,13 +16,13 @@ from lumaflow_service.media.codec import displayed, encode_jpeg, encode_png, kep
 from lumaflow_service.worker.canary import Canary
 from lumaflow_service.worker.lanes import Lanes, SourceLane, copied
 from lumaflow_service.worker.overlays import OVERLAYS
-from lumaflow_service.worker.responses import NAMES, histogram_json, picked, planes
-from lumaflow_service.worker.source_queue import Task
+from lumaflow_service.worker.responses import NAMES, histogram_json, planes, select_features
+from lumaflow_service.worker.source_queue import QueuedJob
 from lumaflow_service.worker.views import encoded
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobResult:
     """Figures for the reply, and where the answer lies: in `buffer`, or made for it by `encode`.
 
     `keep` copies what lies in the slot and is needed later; it may run beside `encode`, not after the reply.
@@ -40,7 +40,7 @@ def frame_in(memory: SlotMemory, job: Job, name: str, geometry: Geometry) -> Fra
     return Frame.over(memory.buffer(job.slot, name, geometry.frame_bytes), geometry)
 
 
-class Ops:
+class Operations:
     """The work itself, one method a kind of job."""
 
     def __init__(self, memory: SlotMemory, lanes: Lanes, answer_quality: int, view_quality: int) -> None:
@@ -49,7 +49,7 @@ class Ops:
         self._answer_quality = answer_quality
         self._view_quality = view_quality
         self._canary = Canary(lanes.device)
-        self._by_op: dict[str, Callable[[Task], Outcome]] = {
+        self._by_op: dict[str, Callable[[QueuedJob], JobResult]] = {
             Op.FRAME: self._frame,
             Op.SNAPSHOT: self._snapshot,
             Op.FEATURES: self._features,
@@ -61,11 +61,11 @@ class Ops:
             Op.CANARY: self._prove,
         }
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: QueuedJob) -> JobResult:
         """Do the task's job."""
         return self._by_op[task.job.op](task)
 
-    def _frame(self, task: Task) -> Outcome:
+    def _frame(self, task: QueuedJob) -> JobResult:
         """Enhance one frame from the slot's frame buffer into its enhanced buffer."""
         job, frame = task.job, task.frame
         assert frame is not None  # prepared by the codec threads or the receive loop
@@ -74,8 +74,8 @@ class Ops:
         shown = lane.step(job.sequence, frame, out)
         keep = partial(lane.keep_pictures, frame, shown)
         if job.answer == Media.RAW:
-            return Outcome(lane.figures, "enhanced", lane.lane.output.frame_bytes, keep=keep)
-        return Outcome(lane.figures, encode=self._encoder(job, lane, shown), keep=keep)
+            return JobResult(lane.figures, "enhanced", lane.lane.output.frame_bytes, keep=keep)
+        return JobResult(lane.figures, encode=self._encoder(job, lane, shown), keep=keep)
 
     def _encoder(self, job: Job, lane: SourceLane, shown: Frame) -> Callable[[], bytes] | None:
         match job.answer:
@@ -84,11 +84,11 @@ class Ops:
             case Media.PNG:
                 return lambda: encode_png(kept(shown))
             case Media.NPZ:
-                arrays = picked(lane.arrays, job.features)
+                arrays = select_features(lane.arrays, job.features)
                 return lambda: pack_npz({**planes(shown), **arrays})
         return None
 
-    def _snapshot(self, task: Task) -> Outcome:
+    def _snapshot(self, task: QueuedJob) -> JobResult:
         """The last frame as JPEG: copied here, encoded later, so that the next frame may come meanwhile."""
         job, lane = task.job, self._lanes.latest(task.job.source)
         raw = enhanced = None
@@ -97,24 +97,24 @@ class Ops:
         if job.view != View.RAW:
             enhanced = copied(lane.shown, frame_in(self._memory, job, "enhanced", lane.lane.output))
         orientation = Orientation(lane.options.get("orientation", Orientation.NONE))
-        return Outcome(
+        return JobResult(
             lane.figures,
             encode=lambda: encoded(job.view, raw, enhanced, orientation, self._view_quality),
         )
 
-    def _features(self, task: Task) -> Outcome:
+    def _features(self, task: QueuedJob) -> JobResult:
         lane = self._lanes.latest(task.job.source)
-        arrays = picked(lane.arrays, task.job.features)
-        return Outcome(lane.figures, encode=lambda: pack_npz(arrays))
+        arrays = select_features(lane.arrays, task.job.features)
+        return JobResult(lane.figures, encode=lambda: pack_npz(arrays))
 
-    def _histogram(self, task: Task) -> Outcome:
+    def _histogram(self, task: QueuedJob) -> JobResult:
         lane = self._lanes.latest(task.job.source)
         shown = copied(lane.shown, frame_in(self._memory, task.job, "enhanced", lane.lane.output))
-        figures, arrays = lane.figures, picked(lane.arrays, [Feature.HISTOGRAM])
+        figures, arrays = lane.figures, select_features(lane.arrays, [Feature.HISTOGRAM])
         color = ColorMode(lane.options.get("color", ColorMode.VALUE))
-        return Outcome(figures, encode=lambda: histogram_json(figures, arrays, shown, color))
+        return JobResult(figures, encode=lambda: histogram_json(figures, arrays, shown, color))
 
-    def _overlay(self, task: Task) -> Outcome:
+    def _overlay(self, task: QueuedJob) -> JobResult:
         """A feature of the last frame as a picture to lay over it."""
         lane, feature = self._lanes.latest(task.job.source), Feature(task.job.op)
         name = NAMES[feature][0]
@@ -123,11 +123,11 @@ class Ops:
                 f"the source {task.job.source!r} makes no {feature}; add it to the features of its options"
             )
         array, draw = lane.arrays[name].copy(), OVERLAYS[feature]
-        return Outcome(lane.figures, encode=lambda: draw(array))
+        return JobResult(lane.figures, encode=lambda: draw(array))
 
-    def _forget(self, task: Task) -> Outcome:
+    def _forget(self, task: QueuedJob) -> JobResult:
         self._lanes.forget(task.job.source)
-        return Outcome()
+        return JobResult()
 
-    def _prove(self, task: Task) -> Outcome:
-        return Outcome({"device": self._canary.run()})
+    def _prove(self, task: QueuedJob) -> JobResult:
+        return JobResult({"device": self._canary.run()})

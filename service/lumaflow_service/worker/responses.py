@@ -22,7 +22,7 @@ NAMES = {
 """The arrays of an npz that belong to each feature."""
 
 
-def picked(arrays: Arrays, features: list[str] | None) -> Arrays:
+def select_features(arrays: Arrays, features: list[str] | None) -> Arrays:
     """Copies of the results that belong to `features`; of all there are when that is None."""
     wanted = list(Feature) if features is None else [Feature(name) for name in features]
     return {name: arrays[name].copy() for feature in wanted for name in NAMES[feature] if name in arrays}
@@ -31,7 +31,7 @@ def picked(arrays: Arrays, features: list[str] | None) -> Arrays:
 def planes(frame: Frame) -> Arrays:
     """All planes of an enhanced frame by the names they have in an npz file."""
     chroma = {
-        Chroma.PAIRED: ("enhanced_chroma",),
+        Chroma.SEMI_PLANAR: ("enhanced_chroma",),
         Chroma.PLANAR: ("enhanced_cb", "enhanced_cr"),
     }.get(frame.pixel_format.layout.chroma, ())
     return dict(zip(("enhanced", *chroma), frame.planes, strict=True))

@@ -10,7 +10,7 @@ from lumaflow_service.ipc.messages import Job
 
 
 @dataclass(slots=True, eq=False)
-class Task:
+class QueuedJob:
     """A job on its way: `frame` once decoded, `prepared` once the lane thread may have it.
 
     kept : set once nothing but the answer is still to be read from the job's slot
@@ -23,20 +23,20 @@ class Task:
     kept: threading.Event = field(default_factory=threading.Event)
 
 
-class Order:
+class SourceQueue:
     """A queue for one reader; a task passes when it is prepared and first of its source."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._lines: dict[str, deque[Task]] = {}
-        self._passed: SimpleQueue[Task] = SimpleQueue()
+        self._lines: dict[str, deque[QueuedJob]] = {}
+        self._passed: SimpleQueue[QueuedJob] = SimpleQueue()
 
-    def arrive(self, task: Task) -> None:
+    def arrive(self, task: QueuedJob) -> None:
         """Join the line of the task's source."""
         with self._lock:
             self._lines.setdefault(task.job.source, deque()).append(task)
 
-    def prepare(self, task: Task) -> None:
+    def prepare(self, task: QueuedJob) -> None:
         """Mark a task that arrived as prepared; it passes at once if all before it have."""
         with self._lock:
             task.prepared = True
@@ -46,7 +46,7 @@ class Order:
             if not line:
                 del self._lines[task.job.source]
 
-    def next(self, timeout: float) -> Task | None:
+    def next(self, timeout: float) -> QueuedJob | None:
         """Wait for the next task; None when there is none within `timeout` seconds."""
         try:
             return self._passed.get(timeout=timeout)

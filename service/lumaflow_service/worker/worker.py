@@ -20,20 +20,20 @@ from lumaflow.formats import Color, Matrix
 from lumaflow.frame import Frame
 from lumaflow.options import Orientation
 from lumaflow_service.errors import GeometryConflictError, UnsupportedMediaError, WorkerUnavailableError
-from lumaflow_service.ipc.messages import Job, Media, Op, Reply, geometry_of, messages, ring
+from lumaflow_service.ipc.messages import Job, Media, Op, Reply, geometry_of, messages, send
 from lumaflow_service.ipc.slots import SlotMemory
 from lumaflow_service.media.codec import decode
 from lumaflow_service.media.header import ImageHeader, read_header
 from lumaflow_service.worker.lanes import Lanes
-from lumaflow_service.worker.operations import Ops, Outcome, frame_in
-from lumaflow_service.worker.source_queue import Order, Task
+from lumaflow_service.worker.operations import JobResult, Operations, frame_in
+from lumaflow_service.worker.source_queue import QueuedJob, SourceQueue
 
 IDLE_CHECK_SECONDS = 5.0
 DEVICE_LOST_STATUS = 70
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WorkerLimits:
     """What the API process tells a worker when it starts it."""
 
     device: str
@@ -50,13 +50,15 @@ class Limits:
 class Worker:
     """Takes jobs from the doorbell until it closes, which ends the process."""
 
-    def __init__(self, doorbell: socket.socket, memory: SlotMemory, limits: Limits, device: str) -> None:
+    def __init__(
+        self, doorbell: socket.socket, memory: SlotMemory, limits: WorkerLimits, device: str
+    ) -> None:
         self._doorbell = doorbell
         self._memory = memory
         self._max_pixels = limits.max_pixels
         self._lanes = Lanes(device, limits.max_lanes, limits.lane_idle_seconds)
-        self._ops = Ops(memory, self._lanes, limits.jpeg_quality, limits.view_quality)
-        self._order = Order()
+        self._ops = Operations(memory, self._lanes, limits.jpeg_quality, limits.view_quality)
+        self._order = SourceQueue()
         self._codec = ThreadPoolExecutor(os.cpu_count() or 1, "codec")
 
     def run(self) -> NoReturn:
@@ -73,14 +75,14 @@ class Worker:
             memory = memory_held(self._lanes.device)
             self._reply(Reply(job.id, **asdict(memory)))
             return
-        task = Task(job)
+        task = QueuedJob(job)
         self._order.arrive(task)
         if job.op == Op.FRAME:
             self._codec.submit(self._prepare, task)
         else:
             self._order.prepare(task)
 
-    def _prepare(self, task: Task) -> None:
+    def _prepare(self, task: QueuedJob) -> None:
         """On a codec thread: bring the task's frame into the slot's frame buffer."""
         with self._refusing(task):
             job = task.job
@@ -132,7 +134,7 @@ class Worker:
                 with self._refusing(task):
                     self._answer(task, self._ops.run(task))
 
-    def _answer(self, task: Task, outcome: Outcome) -> None:
+    def _answer(self, task: QueuedJob, outcome: JobResult) -> None:
         """On the lane thread: keep what views will ask for, while a codec thread encodes the answer."""
         if outcome.encode is not None:
             self._codec.submit(self._encode, task, outcome)
@@ -143,10 +145,10 @@ class Worker:
         if outcome.encode is None:
             self._finish(task, outcome)
 
-    def _finish(self, task: Task, outcome: Outcome) -> None:
+    def _finish(self, task: QueuedJob, outcome: JobResult) -> None:
         self._reply(Reply(task.job.id, buffer=outcome.buffer, length=outcome.length, **outcome.figures))
 
-    def _encode(self, task: Task, outcome: Outcome) -> None:
+    def _encode(self, task: QueuedJob, outcome: JobResult) -> None:
         """On a codec thread: make the answer and lay it into the slot."""
         with self._refusing(task):
             assert outcome.encode is not None
@@ -157,7 +159,7 @@ class Worker:
             self._finish(task, replace(outcome, length=len(data)))
 
     @contextmanager
-    def _refusing(self, task: Task) -> Iterator[None]:
+    def _refusing(self, task: QueuedJob) -> Iterator[None]:
         """Answer a task with the error it raises; a lost device ends the process."""
         try:
             yield
@@ -171,7 +173,7 @@ class Worker:
                 os._exit(DEVICE_LOST_STATUS)
 
     def _reply(self, reply: Reply) -> None:
-        ring(self._doorbell, reply)
+        send(self._doorbell, reply)
 
 
 def told(error: Exception) -> Exception:

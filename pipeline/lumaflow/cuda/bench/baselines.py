@@ -15,7 +15,7 @@ import cupy
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow.cuda.cuda_errors import translated
+from lumaflow.cuda.cuda_errors import translate_cuda_errors
 
 CALLS = 32
 REPEATS = 10
@@ -26,7 +26,7 @@ Call = Callable[[Any], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class Baseline:
     """`open` loads the library and returns the call for pictures that are like the one it is given."""
 
     name: str
@@ -34,13 +34,13 @@ class Peer:
     open: Callable[[Any], Call]
 
 
-def time_peer(index: int, peer: Peer, pictures: Sequence[NDArray[np.uint8]]) -> list[float]:
+def time_baseline(index: int, peer: Baseline, pictures: Sequence[NDArray[np.uint8]]) -> list[float]:
     """Seconds a call, back to back and its host side included: that is how each is called.
 
     pictures : (H, W) uint8, on the host; they take turns. Raises ImportError or OSError where the peer is
     missing, DeviceError where CUDA refuses.
     """
-    with translated(f"timing {peer.name}"), cupy.cuda.Device(index) as device:
+    with translate_cuda_errors(f"timing {peer.name}"), cupy.cuda.Device(index) as device:
         on_device = [cupy.asarray(picture) for picture in pictures]
         call = peer.open(on_device[0])
 
@@ -183,15 +183,15 @@ def _npp_context() -> _NppContext:
 
 
 PEERS = (
-    Peer("CV-CUDA histogrameq", "equalize", _cvcuda(lambda cv, image: cv.histogrameq(image, cv.Type.U8))),
-    Peer("torchvision equalize", "equalize", _torchvision),
-    Peer("cuCIM equalize_hist", "equalize", _cucim),
-    Peer("kornia-rs equalize_hist", "equalize", _kornia_rs(lambda rs, image: rs.equalize_hist(image))),
-    Peer("CV-CUDA clahe", "CLAHE", _cvcuda(lambda cv, image: cv.clahe(image, 2.0, (8, 8)))),
-    Peer("Kornia equalize_clahe", "CLAHE", _kornia),
-    Peer("kornia-rs clahe", "CLAHE", _kornia_rs(lambda rs, image: rs.clahe(image, 2.0, (8, 8)))),
-    Peer("CV-CUDA histogram", "histogram", _cvcuda(lambda cv, image: cv.histogram(image))),
-    Peer("NPP HistogramEven", "histogram", _npp),
-    Peer("CuPy bincount", "histogram", _cupy_bincount),
-    Peer("CuPy lut[image]", "LUT", _cupy_take),
+    Baseline("CV-CUDA histogrameq", "equalize", _cvcuda(lambda cv, image: cv.histogrameq(image, cv.Type.U8))),
+    Baseline("torchvision equalize", "equalize", _torchvision),
+    Baseline("cuCIM equalize_hist", "equalize", _cucim),
+    Baseline("kornia-rs equalize_hist", "equalize", _kornia_rs(lambda rs, image: rs.equalize_hist(image))),
+    Baseline("CV-CUDA clahe", "CLAHE", _cvcuda(lambda cv, image: cv.clahe(image, 2.0, (8, 8)))),
+    Baseline("Kornia equalize_clahe", "CLAHE", _kornia),
+    Baseline("kornia-rs clahe", "CLAHE", _kornia_rs(lambda rs, image: rs.clahe(image, 2.0, (8, 8)))),
+    Baseline("CV-CUDA histogram", "histogram", _cvcuda(lambda cv, image: cv.histogram(image))),
+    Baseline("NPP HistogramEven", "histogram", _npp),
+    Baseline("CuPy bincount", "histogram", _cupy_bincount),
+    Baseline("CuPy lut[image]", "LUT", _cupy_take),
 )

@@ -5,7 +5,7 @@ from time import perf_counter
 import cupy
 from cupy.cuda import runtime
 
-from lumaflow.cuda.cuda_errors import translated
+from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.memory import DeviceBlock, PinnedBlock
 
 TRANSFERS = 200
@@ -16,7 +16,7 @@ def measure(device_index: int, upload_bytes: int, download_bytes: int) -> float:
 
     Either may be 0 to measure the other direction alone. Raises DeviceError.
     """
-    with translated("measuring the wire"), cupy.cuda.Device(device_index):
+    with translate_cuda_errors("measuring the wire"), cupy.cuda.Device(device_index):
         spec = {"up": ((max(upload_bytes, 1),), cupy.uint8), "down": ((max(download_bytes, 1),), cupy.uint8)}
         device, host = DeviceBlock(spec).arrays, PinnedBlock(spec).arrays
         up, down = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))

@@ -16,10 +16,10 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime
 
-from lumaflow.cuda.cuda_errors import translated
+from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.lane import CudaLane
 from lumaflow.cuda.launch import Kernel
-from lumaflow.cuda.launch_config import Shapes
+from lumaflow.cuda.launch_config import LaunchConfig
 from lumaflow.cuda.memory import DeviceBlock
 from lumaflow.frame import Enhanced, Frame
 from lumaflow.geometry import Geometry
@@ -33,7 +33,7 @@ COPY_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class KernelTimes:
     """Seconds on the GPU, one sample a replay.
 
     kernels : of each kernel all its launches in one step; some run side by side, so they can add up to more
@@ -45,7 +45,7 @@ class Times:
     moved_bytes: int
 
 
-class Watched:
+class RecordingKernel:
     """A kernel that also notes its launches: `launches` has what enqueues each of them once more."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -67,7 +67,7 @@ class Watched:
         again(stream=stream)
 
 
-def time_step(index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame]) -> Times:
+def time_step(index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame]) -> KernelTimes:
     """Time the step of a lane on GPU `index`; `pictures` (two or more) take turns, each in its own slot.
 
     Raises DeviceError where the lane cannot be opened.
@@ -76,8 +76,8 @@ def time_step(index: int, geometry: Geometry, options: Options, pictures: Sequen
         return _times(lane, geometry.frame_bytes + _bytes_of(enhanced))
 
 
-def time_shapes(
-    index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame], shapes: Shapes
+def time_launch_config(
+    index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame], shapes: LaunchConfig
 ) -> list[float]:
     """Seconds of the step of a lane whose launches are planned with `shapes`; as for `time_step`."""
     with _filled(index, geometry, options, pictures, shapes) as (lane, _):
@@ -90,11 +90,11 @@ def _filled(
     geometry: Geometry,
     options: Options,
     pictures: Sequence[Frame],
-    shapes: Shapes | None = None,
+    shapes: LaunchConfig | None = None,
 ) -> Iterator[tuple[CudaLane, Enhanced]]:
     """A lane with a picture in every slot, and what came of the last one."""
     alone = replace(options, slots=len(pictures), graph=False)
-    with CudaLane(index, geometry, alone, shapes) as lane, translated("replaying a step"):
+    with CudaLane(index, geometry, alone, shapes) as lane, translate_cuda_errors("replaying a step"):
         for picture in pictures:
             lane.submit(picture)
             enhanced = lane.collect()
@@ -106,10 +106,10 @@ def _bytes_of(enhanced: Enhanced) -> int:
     return sum(array.nbytes for array in (*enhanced.frame.planes, *made) if array is not None)
 
 
-def _times(lane: CudaLane, moved_bytes: int) -> Times:
+def _times(lane: CudaLane, moved_bytes: int) -> KernelTimes:
     step, ring, stream = lane._step, lane._open_ring(), lane._streams.enhance
     kernels = cast(dict[str, Kernel], step._kernels)
-    watched = {name: Watched(kernel) for name, kernel in kernels.items()}
+    watched = {name: RecordingKernel(kernel) for name, kernel in kernels.items()}
     kernels.update(watched)
     for slot in ring.slots:
         step.map(slot, ring.before(slot))
@@ -118,7 +118,7 @@ def _times(lane: CudaLane, moved_bytes: int) -> Times:
             step.describe(slot)
     lane._streams.synchronize()
     kernels.update({name: kernel.unwatched for name, kernel in watched.items()})
-    times = Times([], {}, moved_bytes)
+    times = KernelTimes([], {}, moved_bytes)
     launched = {name: kernel.launches for name, kernel in watched.items() if kernel.launches}
     for name, launches in launched.items():
         each = len(launches) // len(ring.slots)
@@ -189,7 +189,7 @@ def timed(enqueue: Callable[[], object], stream: Any, steps: int = 1, repeats: i
 
 def copy_bandwidth(index: int) -> float:
     """Bytes a second that a large copy on the device reads and writes together. Raises DeviceError."""
-    with translated("measuring a copy"), cupy.cuda.Device(index):
+    with translate_cuda_errors("measuring a copy"), cupy.cuda.Device(index):
         blocks = [DeviceBlock({"all": ((COPY_BYTES,), np.uint8)}) for _ in range(2)]
         stream = cupy.cuda.Stream(non_blocking=True)
 

@@ -10,7 +10,7 @@ from lumaflow.frame import Frame, PixelFormat
 from lumaflow.options import Equalization, Mode, Options
 from lumaflow_service.bench.experiments.timing import PICTURES, SQUARE, kernel_seconds, lane_seconds
 from lumaflow_service.bench.figure import Entry, Figure, Limit
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.test_images import TestImage, frames
 
 BLOCKS, THREADS = (16, 64, 256, 1024), (128, 256, 512)
 WIDTHS = {"uchar": 0, "16 bytes": 1}
@@ -25,7 +25,7 @@ SUBJECT = "seed: equalisation, 4096x4096"
 
 def measure_equalization(index: int) -> Iterator[Entry]:
     """Yield the figures of the whole experiment."""
-    shown = frames(Scene.PHOTOGRAPH, SQUARE, PICTURES)
+    shown = frames(TestImage.PHOTOGRAPH, SQUARE, PICTURES)
     yield from _by_launch(index, shown)
     yield from _by_stage(index, shown)
     yield from _by_depth(index)
@@ -62,7 +62,7 @@ def _by_depth(index: int) -> Iterator[Figure]:
 
     for depth in DEPTHS:
         geometry = replace(SQUARE, pixel_format=depth)
-        times = time_step(index, geometry, EQUALIZE, frames(Scene.PHOTOGRAPH, geometry, PICTURES))
+        times = time_step(index, geometry, EQUALIZE, frames(TestImage.PHOTOGRAPH, geometry, PICTURES))
         yield from stage_figures(f"{SUBJECT} by stage, {depth}, final", times.kernels)
 
 

@@ -10,7 +10,7 @@ from lumaflow.frame import Frame
 from lumaflow.functions import hog
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options
 from lumaflow_service.bench.experiments.timing import FULL_HD, kernel_seconds, lane_seconds
-from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
+from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.people_detector import people_weights, window_scores
 
 SUBJECT = "seed: HOG and LBP, 1920x1080"
@@ -98,7 +98,7 @@ def error_figures(
     try:
         weights = people_weights()
     except OptionError as error:
-        yield Missing(subject, "people detector", str(error))
+        yield Skipped(subject, "people detector", str(error))
         return
     scores, exact = window_scores(found, weights), window_scores(wanted, weights)
     agreed = 100 * float(np.mean((scores > 0) == (exact > 0)))

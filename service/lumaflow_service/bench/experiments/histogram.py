@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from lumaflow.options import Equalization, Mode, Options
 from lumaflow_service.bench.experiments.timing import PICTURES, SQUARE, call_seconds, kernel_seconds
 from lumaflow_service.bench.figure import Entry, Figure, Limit
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.test_images import TestImage, frames
 
-SCENES = (Scene.PHOTOGRAPH, Scene.DARK, Scene.CONSTANT)
+SCENES = (TestImage.PHOTOGRAPH, TestImage.DARK, TestImage.CONSTANT)
 PLACES = {"global atomics": 0, "shared memory": 1, "warp-private": 2}
 LAUNCH = (528, 256)
 """Blocks and threads of the variants, which read a byte at a time."""

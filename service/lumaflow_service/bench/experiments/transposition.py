@@ -7,8 +7,8 @@ import cv2
 from lumaflow.errors import DeviceError
 from lumaflow.options import Equalization, Mode, Options, Orientation
 from lumaflow_service.bench.experiments.timing import PICTURES, SQUARE, call_seconds, kernel_seconds
-from lumaflow_service.bench.figure import Entry, Figure, Limit, Missing
-from lumaflow_service.bench.test_images import Scene, frames
+from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
+from lumaflow_service.bench.test_images import TestImage, frames
 
 WAYS = {"global memory": 0, "shared tile": 1, "padded tile": 2}
 
@@ -18,7 +18,7 @@ def measure_transposition(index: int) -> Iterator[Entry]:
     from lumaflow.cuda.bench.experiments.timing import time_transpose
     from lumaflow.cuda.bench.profiler import copy_bandwidth
 
-    shown = frames(Scene.PHOTOGRAPH, SQUARE, PICTURES)
+    shown = frames(TestImage.PHOTOGRAPH, SQUARE, PICTURES)
     pixels, subject = [frame.pixels for frame in shown], "seed: transposition, 4096x4096"
     copy = Limit("a copy", 2 * SQUARE.frame_bytes / copy_bandwidth(index))
     for name, way in WAYS.items():
@@ -28,5 +28,5 @@ def measure_transposition(index: int) -> Iterator[Entry]:
         final = kernel_seconds(index, SQUARE, options, shown, "transpose")
         yield Figure.of(subject, "final", "s", final, copy)
     except DeviceError as error:
-        yield Missing(subject, "final", str(error))
+        yield Skipped(subject, "final", str(error))
     yield Figure.of(subject, "cv2.transpose", "s", call_seconds(cv2.transpose, pixels), copy)

@@ -13,7 +13,7 @@ from av.container import OutputContainer
 from lumaflow_service.camera.frame_reader import AnyPacket
 
 
-class SoundKind:
+class AudioFormat:
     """Codec and parameters of a connection's sound; equal to another's whose packets can follow in one file.
 
     They are copied into a container that is never written: those of the connection end with it.
@@ -27,7 +27,7 @@ class SoundKind:
         self._parameters = self.codec, context.rate, context.layout.name, context.extradata
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SoundKind) and self._parameters == other._parameters
+        return isinstance(other, AudioFormat) and self._parameters == other._parameters
 
     def __hash__(self) -> int:
         return hash(self._parameters)
@@ -41,17 +41,17 @@ class SoundKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Sound:
+class AudioPacket:
     """One packet of sound; `seconds` is its time on the timeline of the pictures."""
 
-    kind: SoundKind
+    kind: AudioFormat
     data: bytes
     seconds: Fraction
     time_base: Fraction
     duration: int
 
     @classmethod
-    def of(cls, kind: SoundKind, packet: AnyPacket, offset: Fraction) -> Sound | None:
+    def of(cls, kind: AudioFormat, packet: AnyPacket, offset: Fraction) -> AudioPacket | None:
         """The sound in a packet; None without a time."""
         if packet.pts is None or packet.time_base is None:
             return None

@@ -8,10 +8,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
-from lumaflow_service.camera.outputs.output_frame import Show
-from lumaflow_service.camera.outputs.retention_folder import Shelf
-from lumaflow_service.config.model import Descriptors
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
+from lumaflow_service.camera.outputs.retention_folder import RetentionFolder
+from lumaflow_service.config.model import DescriptorsConfig
 from lumaflow_service.media.codec.npz import pack_npz
 
 FILE_SECONDS = 3600
@@ -20,10 +20,10 @@ FILE_SECONDS = 3600
 class DescriptorFiles:
     """Writes to one folder. Each record says which frame it is of, and how that was enhanced."""
 
-    def __init__(self, how: Descriptors, folder: Path, name: str) -> None:
+    def __init__(self, how: DescriptorsConfig, folder: Path, name: str) -> None:
         self._how = how
         self._name = name
-        self._shelf = Shelf(how, folder)
+        self._shelf = RetentionFolder(how, folder)
         self._lines: IO[str] | None = None
         self._began = 0.0
         self._due: float | None = None
@@ -38,10 +38,10 @@ class DescriptorFiles:
         """What is free on its disk."""
         return self._shelf.free_bytes
 
-    def begin(self, kind: SoundKind | None) -> None:
+    def begin(self, kind: AudioFormat | None) -> None:
         """Sound has no descriptors."""
 
-    def write(self, show: Show) -> bool:
+    def write(self, show: OutputFrame) -> bool:
         """Keep the descriptors of this frame if it is time; the stand-in for a lost camera has none."""
         if not show.described or (self._due is not None and show.arrived < self._due):
             return False
@@ -54,14 +54,14 @@ class DescriptorFiles:
         self._due = show.arrived + self._how.every_seconds
         return True
 
-    def _write_npz(self, show: Show, arrays: dict[str, Any]) -> None:
+    def _write_npz(self, show: OutputFrame, arrays: dict[str, Any]) -> None:
         path = self._shelf.new(show.wall, ".npz")
         part = path.with_name(f".{path.name}")
         about = {name: np.asarray(value) for name, value in self._about(show).items()}
         part.write_bytes(pack_npz(arrays | about))
         part.rename(path)
 
-    def _write_line(self, show: Show, arrays: dict[str, Any]) -> None:
+    def _write_line(self, show: OutputFrame, arrays: dict[str, Any]) -> None:
         if self._lines is None or not 0 <= show.wall - self._began < FILE_SECONDS:
             self.close()
             self._lines = self._shelf.new(show.wall, ".jsonl").open("a", encoding="utf-8")
@@ -70,7 +70,7 @@ class DescriptorFiles:
         self._lines.write(json.dumps(record, separators=(",", ":")) + "\n")
         self._lines.flush()
 
-    def _about(self, show: Show) -> dict[str, Any]:
+    def _about(self, show: OutputFrame) -> dict[str, Any]:
         return {
             "source": self._name,
             "sequence": show.sequence,
@@ -82,7 +82,7 @@ class DescriptorFiles:
             "corrupt": show.corrupt,
         }
 
-    def hear(self, sound: Sound) -> None:
+    def hear(self, sound: AudioPacket) -> None:
         """Sound has no descriptors."""
 
     def close(self) -> None:

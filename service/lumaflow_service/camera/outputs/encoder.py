@@ -11,9 +11,9 @@ from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
 from lumaflow.formats import Family
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
-from lumaflow_service.camera.outputs.output_frame import DEEP, Show
-from lumaflow_service.config.model import Encoded
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
+from lumaflow_service.camera.outputs.output_frame import DEEP, OutputFrame
+from lumaflow_service.config.model import EncoderConfig
 from lumaflow_service.media.codec.display import displayed
 from lumaflow_service.media.color import converted, from_bgr
 from lumaflow_service.media.yuv import rows, to_video
@@ -29,10 +29,12 @@ RATE = Fraction(25)
 """A hint for encoders that want one; the times of the frames are their own."""
 
 
-class Encoding:
+class VideoEncoder:
     """The streams of an open container. Pictures that do not grow in time are put after the one before."""
 
-    def __init__(self, container: OutputContainer, how: Encoded, show: Show, sound: SoundKind | None) -> None:
+    def __init__(
+        self, container: OutputContainer, how: EncoderConfig, show: OutputFrame, sound: AudioFormat | None
+    ) -> None:
         self._container = container
         self._size = show.size
         self._stored_as, self._time_base = show.stored_as, show.time_base
@@ -50,13 +52,13 @@ class Encoding:
         """Whether there is a place for the sound."""
         return self._audio is not None
 
-    def fits(self, show: Show, sound: SoundKind | None) -> bool:
+    def fits(self, show: OutputFrame, sound: AudioFormat | None) -> bool:
         """Whether a picture can go on in these streams: same size, chroma, tags and time base, same sound."""
         came = show.size, show.stored_as, show.color, show.time_base
         same = came == (self._size, self._stored_as, self._color, self._time_base)
         return same and (sound is None or sound == self._sound)
 
-    def write(self, show: Show) -> None:
+    def write(self, show: OutputFrame) -> None:
         """Encode one picture."""
         frame = drawn(show, str(self._video.pix_fmt))
         frame.pts = show.pts if self._last_pts is None else max(show.pts, self._last_pts + 1)
@@ -66,7 +68,7 @@ class Encoding:
             self._key_due = frame.pts + round(KEY_SECONDS / show.time_base)
         self._container.mux(self._video.encode(frame))
 
-    def hear(self, sound: Sound) -> None:
+    def hear(self, sound: AudioPacket) -> None:
         """Pass one packet of sound on, if there is a place for it."""
         if self._audio is None or sound.kind != self._sound or sound.seconds < self._begin:
             return
@@ -86,7 +88,7 @@ class Encoding:
         if self._last_pts is not None:
             self._container.mux(self._video.encode(None))
 
-    def _add_video(self, how: Encoded, show: Show) -> VideoStream:
+    def _add_video(self, how: EncoderConfig, show: OutputFrame) -> VideoStream:
         plain = show.stored_as.removesuffix(DEEP)
         name = how.encoder if how.encoder != "auto" else best_encoder(plain)
         video = self._container.add_stream(name, rate=RATE, options=options_of(name, how.quality))
@@ -99,7 +101,7 @@ class Encoding:
         return video
 
 
-def drawn(show: Show, pixel_format: str) -> VideoFrame:
+def drawn(show: OutputFrame, pixel_format: str) -> VideoFrame:
     """An encoder's frame of an enhanced picture."""
     match show.frame.pixel_format.layout.family:
         case Family.RGB:
@@ -112,7 +114,7 @@ def drawn(show: Show, pixel_format: str) -> VideoFrame:
     return _gray(show, pixel_format)
 
 
-def _gray(show: Show, pixel_format: str) -> VideoFrame:
+def _gray(show: OutputFrame, pixel_format: str) -> VideoFrame:
     """Levels as luma, beside chroma without colour."""
     picture = VideoFrame(*show.size, pixel_format)
     levels, *chroma = (

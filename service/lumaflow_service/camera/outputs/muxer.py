@@ -4,10 +4,10 @@ from collections import deque
 
 from av.container import OutputContainer
 
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
-from lumaflow_service.camera.outputs.encoder import Encoding
-from lumaflow_service.camera.outputs.output_frame import Show
-from lumaflow_service.config.model import Encoded
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
+from lumaflow_service.camera.outputs.encoder import VideoEncoder
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
+from lumaflow_service.config.model import EncoderConfig
 
 MOST_EARLY = 200
 """Packets of sound that are kept until the first picture comes, which takes longer on its way."""
@@ -16,26 +16,26 @@ MOST_EARLY = 200
 class Muxer:
     """What a recorder and a publisher write through."""
 
-    def __init__(self, how: Encoded) -> None:
+    def __init__(self, how: EncoderConfig) -> None:
         self.note = ""
         self._how = how
-        self._kind: SoundKind | None = None
+        self._kind: AudioFormat | None = None
         self._container: OutputContainer | None = None
-        self._encoding: Encoding | None = None
-        self._early: deque[Sound] = deque(maxlen=MOST_EARLY)
+        self._encoding: VideoEncoder | None = None
+        self._early: deque[AudioPacket] = deque(maxlen=MOST_EARLY)
 
-    def begin(self, kind: SoundKind | None) -> None:
+    def begin(self, kind: AudioFormat | None) -> None:
         """The sound from now on."""
         self._kind = kind
 
-    def takes(self, show: Show) -> bool:
+    def takes(self, show: OutputFrame) -> bool:
         """Whether a picture can go into what is open."""
         return self._encoding is not None and self._encoding.fits(show, self._kind)
 
-    def open(self, container: OutputContainer, show: Show) -> None:
+    def open(self, container: OutputContainer, show: OutputFrame) -> None:
         """Make the streams for this picture and those that follow."""
         self._container = container
-        self._encoding = Encoding(container, self._how, show, self._kind)
+        self._encoding = VideoEncoder(container, self._how, show, self._kind)
         left_out = self._how.audio and self._kind is not None and not self._encoding.with_sound
         self.note = (
             f"{container.format.name} holds no {self._kind.codec} sound" if left_out and self._kind else ""
@@ -44,12 +44,12 @@ class Muxer:
         while self._early:
             self._encoding.hear(self._early.popleft())
 
-    def write(self, show: Show) -> None:
+    def write(self, show: OutputFrame) -> None:
         """Encode and write one picture."""
         assert self._encoding is not None
         self._encoding.write(show)
 
-    def hear(self, sound: Sound) -> None:
+    def hear(self, sound: AudioPacket) -> None:
         """Write one packet of sound, now or when there is a container."""
         if self._encoding is not None:
             self._encoding.hear(sound)

@@ -10,16 +10,16 @@ import lumaflow.formats
 from lumaflow.formats import Chroma, Family, Matrix
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
-from lumaflow_service.camera.captured_frame import Shot
-from lumaflow_service.ipc.messages import Shown, geometry_of
+from lumaflow_service.camera.captured_frame import CapturedFrame
+from lumaflow_service.ipc.messages import EnhancedReady, geometry_of
 from lumaflow_service.ipc.slots import SlotMemory
-from lumaflow_service.media.color import FULL, Color, chroma_steps
+from lumaflow_service.media.color import FULL, YuvConversion, chroma_steps
 
 DEEP = "10le"
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class OutputFrame:
     """One enhanced picture; its planes are its own.
 
     described : npz with the descriptors that an output asked for, else empty
@@ -35,12 +35,12 @@ class Show:
     lut: str
     epoch: int
     corrupt: bool
-    color: Color
+    color: YuvConversion
     stored_as: str
     described: bytes = b""
 
     @classmethod
-    def of(cls, shot: Shot, shown: Shown, memory: SlotMemory) -> "Show":
+    def of(cls, shot: CapturedFrame, shown: EnhancedReady, memory: SlotMemory) -> "OutputFrame":
         """A copy of what lies in a slot."""
         geometry = geometry_of(shown.geometry, shown.levels)
         enhanced = np.frombuffer(memory.buffer(shown.slot, "enhanced", geometry.frame_bytes), np.uint8)
@@ -65,20 +65,20 @@ class Show:
         """Width and height in pixels."""
         return self.frame.geometry.width, self.frame.geometry.height
 
-    def replaced(self, frame: Frame) -> "Show":
+    def replaced(self, frame: Frame) -> "OutputFrame":
         """Another picture in this one's place."""
         return replace(self, frame=frame, described=b"")
 
-    def at(self, arrived: float) -> "Show":
+    def at(self, arrived: float) -> "OutputFrame":
         """The same at a later time on the monotonic clock."""
         later = arrived - self.arrived
         pts = self.pts + round(Fraction(later) / self.time_base)
         return replace(self, pts=pts, wall=self.wall + later, arrived=arrived)
 
 
-def color_of(geometry: Geometry, frame: VideoFrame) -> Color:
+def color_of(geometry: Geometry, frame: VideoFrame) -> YuvConversion:
     """Tags to encode with: the camera's own; gray is shown, and so stored, in full range."""
-    color = Color.of(frame)
+    color = YuvConversion.of(frame)
     return replace(color, range=FULL) if geometry.layout.family is Family.GRAY else color
 
 
@@ -86,7 +86,7 @@ def stored_as(geometry: Geometry, frame: VideoFrame) -> str:
     """The pixel format to encode with: the camera's depth and chroma, or whole chroma where sides are odd."""
     layout = geometry.layout
     across, down = chroma_steps(frame) if layout.family is Family.RGB else (2, 2)
-    if layout.chroma is Chroma.WOVEN:
+    if layout.chroma is Chroma.PACKED:
         across, down = 2, 1
     if geometry.width % across or geometry.height % down:
         across = down = 1

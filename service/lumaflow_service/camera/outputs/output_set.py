@@ -7,25 +7,30 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lumaflow_service.camera.frame_reader import AnyPacket, Feed
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
-from lumaflow_service.camera.outputs.output_frame import Show
-from lumaflow_service.camera.outputs.output_thread import FRESH_WAITING, MOST_WAITING, Outlet, Sink
-from lumaflow_service.config.model import CameraConfig, Output
+from lumaflow_service.camera.frame_reader import AnyPacket, FrameReader
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
+from lumaflow_service.camera.outputs.output_thread import (
+    FRESH_WAITING,
+    MOST_WAITING,
+    OutputSink,
+    OutputThread,
+)
+from lumaflow_service.config.model import CameraConfig, OutputConfig
 
 LOST_SECONDS = 2.0
 """A camera that is gone for longer is shown as gone."""
 STAND_IN_SECONDS = 0.5
 
 
-class Outputs:
+class OutputSet:
     """Passes pictures and sound to every outlet; none waits for another."""
 
-    def __init__(self, outlets: list[Outlet]) -> None:
+    def __init__(self, outlets: list[OutputThread]) -> None:
         self._outlets = outlets
-        self._kind: SoundKind | None = None
-        self._last: Show | None = None
-        self._stand_in: Show | None = None
+        self._kind: AudioFormat | None = None
+        self._last: OutputFrame | None = None
+        self._stand_in: OutputFrame | None = None
         self._lock = threading.Lock()
         if any(outlet.no_signal for outlet in outlets):
             threading.Thread(target=self._watch, name="no signal", daemon=True).start()
@@ -33,14 +38,14 @@ class Outputs:
     def __bool__(self) -> bool:
         return bool(self._outlets)
 
-    def begin(self, feed: Feed) -> None:
+    def begin(self, feed: FrameReader) -> None:
         """A connection is made: its sound is of this kind from now on."""
         if self._outlets:
-            self._kind = SoundKind(feed.audio) if feed.audio is not None else None
+            self._kind = AudioFormat(feed.audio) if feed.audio is not None else None
             for outlet in self._outlets:
                 outlet.offer(self._kind)
 
-    def show(self, show: Show) -> None:
+    def show(self, show: OutputFrame) -> None:
         """Give an enhanced picture to all."""
         with self._lock:
             self._last, self._stand_in = show, None
@@ -49,7 +54,7 @@ class Outputs:
 
     def hear(self, packet: AnyPacket, offset: Fraction) -> None:
         """Give a packet of sound to all."""
-        sound = Sound.of(self._kind, packet, offset) if self._kind else None
+        sound = AudioPacket.of(self._kind, packet, offset) if self._kind else None
         if sound is not None:
             for outlet in self._outlets:
                 outlet.offer(sound)
@@ -83,19 +88,21 @@ class Outputs:
                         outlet.offer(picture)
 
 
-def open_outputs(camera: CameraConfig, name: str, folder: Path, clean: Callable[[str], str]) -> Outputs:
+def open_outputs(camera: CameraConfig, name: str, folder: Path, clean: Callable[[str], str]) -> OutputSet:
     """The outputs of a camera's configuration; each opens its file or connection with its first picture."""
-    return Outputs([_outlet(camera, n, name, folder, clean) for n in range(len(camera.outputs))])
+    return OutputSet([_outlet(camera, n, name, folder, clean) for n in range(len(camera.outputs))])
 
 
-def _outlet(camera: CameraConfig, index: int, name: str, folder: Path, clean: Callable[[str], str]) -> Outlet:
+def _outlet(
+    camera: CameraConfig, index: int, name: str, folder: Path, clean: Callable[[str], str]
+) -> OutputThread:
     output, lossless = camera.outputs[index], camera.delivery == "lossless"
     room = FRESH_WAITING if output.publish and not lossless else MOST_WAITING
     sink = sink_of(output, name, folder)
-    return Outlet(f"{output.kind}-{index + 1}", sink, no_signal(output), lossless, clean, room)
+    return OutputThread(f"{output.kind}-{index + 1}", sink, no_signal(output), lossless, clean, room)
 
 
-def sink_of(output: Output, name: str, folder: Path) -> Sink:
+def sink_of(output: OutputConfig, name: str, folder: Path) -> OutputSink:
     """What an output writes to. Imports only that: the first picture need not wait 0.1 s for OpenCV."""
     if output.record:
         from lumaflow_service.camera.outputs.recorder import Recorder
@@ -115,7 +122,7 @@ def sink_of(output: Output, name: str, folder: Path) -> Sink:
     return DescriptorFiles(output.descriptors, folder, name)
 
 
-def no_signal(output: Output) -> bool:
+def no_signal(output: OutputConfig) -> bool:
     """Whether an output wants the picture that stands in for a lost camera."""
     encoded = output.record or output.publish
     return encoded is not None and encoded.no_signal

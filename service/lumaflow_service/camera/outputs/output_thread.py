@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import structlog
 
 from lumaflow_service.camera.backoff import Backoff
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
-from lumaflow_service.camera.outputs.output_frame import Show
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
 
 MOST_WAITING = 8
 """Pictures that may wait for a slow output before the oldest is dropped."""
@@ -20,12 +20,12 @@ MOST_SOUNDS = 200
 PATIENT_SECONDS = 1.0
 """How long a picture that must not be lost waits for room."""
 
-Item = Show | Sound | SoundKind | None
+Item = OutputFrame | AudioPacket | AudioFormat | None
 
 log = structlog.get_logger()
 
 
-class Sink(Protocol):
+class OutputSink(Protocol):
     """What an outlet writes to.
 
     `begin` gives the kind of sound, `write` says whether it wrote anything; after an error comes `close`.
@@ -36,19 +36,19 @@ class Sink(Protocol):
     def note(self) -> str: ...
     @property
     def free_bytes(self) -> int | None: ...
-    def begin(self, kind: SoundKind | None) -> None: ...
-    def write(self, show: Show) -> bool: ...
-    def hear(self, sound: Sound) -> None: ...
+    def begin(self, kind: AudioFormat | None) -> None: ...
+    def write(self, show: OutputFrame) -> bool: ...
+    def hear(self, sound: AudioPacket) -> None: ...
     def close(self) -> None: ...
 
 
-class Outlet:
+class OutputThread:
     """A sink, the pictures and sounds that wait for it, and how it stands."""
 
     def __init__(
         self,
         name: str,
-        sink: Sink,
+        sink: OutputSink,
         no_signal: bool,
         lossless: bool,
         clean: Callable[[str], str],
@@ -72,13 +72,13 @@ class Outlet:
     def offer(self, item: Item) -> None:
         """Line something up; what is too much is dropped, the oldest first, and counted."""
         with self._changed:
-            if self._lossless and isinstance(item, Show) and self.state != "waiting":
-                self._changed.wait_for(lambda: self._count(Show) < self._room, PATIENT_SECONDS)
+            if self._lossless and isinstance(item, OutputFrame) and self.state != "waiting":
+                self._changed.wait_for(lambda: self._count(OutputFrame) < self._room, PATIENT_SECONDS)
             self._waiting.append(item)
-            most = MOST_SOUNDS if isinstance(item, Sound) else self._room
+            most = MOST_SOUNDS if isinstance(item, AudioPacket) else self._room
             if self._count(type(item)) > most:
                 self._waiting.remove(next(one for one in self._waiting if type(one) is type(item)))
-                self.dropped += isinstance(item, Show)
+                self.dropped += isinstance(item, OutputFrame)
             self._changed.notify_all()
 
     def finish(self) -> None:
@@ -119,12 +119,12 @@ class Outlet:
     def _attempt(self, item: Item) -> None:
         """Write one item; after a failure wait a while, and drop what came meanwhile."""
         try:
-            if isinstance(item, Show):
+            if isinstance(item, OutputFrame):
                 if self._sink.write(item):
                     self.written += 1
                     self._backoff.good()
                     self._tell("working", self._sink.note)
-            elif isinstance(item, Sound):
+            elif isinstance(item, AudioPacket):
                 self._sink.hear(item)
             else:
                 self._sink.begin(item)
@@ -137,8 +137,8 @@ class Outlet:
         end = time.monotonic() + self._backoff.wait_seconds()
         with self._changed:
             self._changed.wait_for(lambda: self._closing, end - time.monotonic())
-            self.dropped += self._count(Show)
-            kinds = [one for one in self._waiting if not isinstance(one, Show | Sound)]
+            self.dropped += self._count(OutputFrame)
+            kinds = [one for one in self._waiting if not isinstance(one, OutputFrame | AudioPacket)]
             self._waiting = deque(kinds)
 
     def _close(self) -> None:

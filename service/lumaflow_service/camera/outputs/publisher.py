@@ -2,14 +2,14 @@
 
 import av
 
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
 from lumaflow_service.camera.outputs.muxer import Muxer
-from lumaflow_service.camera.outputs.output_frame import Show
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.relay import PIPE_FORMAT
-from lumaflow_service.camera.outputs.relay_pipe import Line
-from lumaflow_service.camera.outputs.server_check import check_answers
-from lumaflow_service.config.camera_errors import SinkError
-from lumaflow_service.config.model import Publish
+from lumaflow_service.camera.outputs.relay_pipe import RelayPipe
+from lumaflow_service.camera.outputs.server_check import check_server_answers
+from lumaflow_service.config.camera_errors import OutputError
+from lumaflow_service.config.model import PublishConfig
 
 TIMEOUT = "3000000"
 """In microseconds, for one write to the connection."""
@@ -28,10 +28,10 @@ class Publisher:
     Pictures are encoded here and sent by a process of its own, at the other end of a line.
     """
 
-    def __init__(self, how: Publish) -> None:
+    def __init__(self, how: PublishConfig) -> None:
         self._how = how
         self._muxer = Muxer(how)
-        self._line: Line | None = None
+        self._line: RelayPipe | None = None
 
     @property
     def note(self) -> str:
@@ -42,11 +42,11 @@ class Publisher:
     def free_bytes(self) -> None:
         """It writes to no disk."""
 
-    def begin(self, kind: SoundKind | None) -> None:
+    def begin(self, kind: AudioFormat | None) -> None:
         """The sound from now on."""
         self._muxer.begin(kind)
 
-    def write(self, show: Show) -> bool:
+    def write(self, show: OutputFrame) -> bool:
         """Send one picture; says whether the server takes them yet. Raises SinkError; then `close` it."""
         if self._line is None or not self._muxer.takes(show):
             self.close()
@@ -57,12 +57,12 @@ class Publisher:
             raise self._line.failure() from None
         return self._line.connected()
 
-    def hear(self, sound: Sound) -> None:
+    def hear(self, sound: AudioPacket) -> None:
         """Send one packet of sound. Raises SinkError."""
         try:
             self._muxer.hear(sound)
         except OSError:
-            raise (self._line.failure() if self._line else SinkError("the connection broke")) from None
+            raise (self._line.failure() if self._line else OutputError("the connection broke")) from None
 
     def close(self) -> None:
         """Hang up."""
@@ -73,10 +73,10 @@ class Publisher:
             if line is not None:
                 line.close()
 
-    def _open(self, show: Show) -> Line:
-        check_answers(self._how.url)
+    def _open(self, show: OutputFrame) -> RelayPipe:
+        check_server_answers(self._how.url)
         kind = FORMATS[self._how.url.partition("://")[0]]
-        line = Line(self._how.url, kind, INTERLEAVE | OPTIONS[kind])
+        line = RelayPipe(self._how.url, kind, INTERLEAVE | OPTIONS[kind])
         options = {"flush_packets": "1", **INTERLEAVE}
         try:
             self._muxer.open(av.open(line, "w", format=PIPE_FORMAT, container_options=options), show)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import av
 
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
 from lumaflow_service.camera.outputs.muxer import Muxer
-from lumaflow_service.camera.outputs.output_frame import Show
-from lumaflow_service.camera.outputs.retention_folder import Shelf
-from lumaflow_service.config.model import Record
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
+from lumaflow_service.camera.outputs.retention_folder import RetentionFolder
+from lumaflow_service.config.model import RecordConfig
 
 FORMATS = {"mp4": "mp4", "mov": "mov", "mkv": "matroska"}
 FRAGMENT_SECONDS = 0.5
@@ -21,9 +21,9 @@ ROOM_SECONDS = 10.0
 class Recorder:
     """Writes to one folder. A new segment begins after `segment_seconds`, and with a new geometry."""
 
-    def __init__(self, how: Record, folder: Path) -> None:
+    def __init__(self, how: RecordConfig, folder: Path) -> None:
         self._how = how
-        self._shelf = Shelf(how, folder)
+        self._shelf = RetentionFolder(how, folder)
         self._muxer = Muxer(how)
         self._path: Path | None = None
         self._file: FileIO | None = None
@@ -41,11 +41,11 @@ class Recorder:
         """What is free on its disk."""
         return self._shelf.free_bytes
 
-    def begin(self, kind: SoundKind | None) -> None:
+    def begin(self, kind: AudioFormat | None) -> None:
         """The sound from now on."""
         self._muxer.begin(kind)
 
-    def write(self, show: Show) -> bool:
+    def write(self, show: OutputFrame) -> bool:
         """Record one picture. Raises SinkError, OSError and what PyAV raises; then `close` it."""
         seconds = show.pts * show.time_base
         if not self._muxer.takes(show) or seconds - self._began >= Fraction(self._how.segment_seconds):
@@ -59,7 +59,7 @@ class Recorder:
         self._written += 1
         return True
 
-    def hear(self, sound: Sound) -> None:
+    def hear(self, sound: AudioPacket) -> None:
         """Record one packet of sound."""
         self._muxer.hear(sound)
 
@@ -75,7 +75,7 @@ class Recorder:
             if path is not None and not written:
                 path.unlink(missing_ok=True)
 
-    def _open(self, show: Show) -> None:
+    def _open(self, show: OutputFrame) -> None:
         self._path = self._shelf.new(show.wall, f".{self._how.container}")
         # A file of ours: PyAV would leave its own open when the header cannot be written.
         self._file = FileIO(self._path, "w")

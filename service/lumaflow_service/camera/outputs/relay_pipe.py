@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 
 from lumaflow_service.camera.outputs.relay import LENGTH_BYTES
-from lumaflow_service.config.camera_errors import SinkError
+from lumaflow_service.config.camera_errors import OutputError
 
 CONNECT_SECONDS = 10.0
 """From the start of the process until the server takes pictures; its own time-outs are shorter."""
@@ -17,7 +17,7 @@ WRITE_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
 
 
-class Line:
+class RelayPipe:
     """A file to write to, for PyAV, with a relay at its end."""
 
     def __init__(self, url: str, kind: str, options: dict[str, str]) -> None:
@@ -56,19 +56,19 @@ class Line:
             raise self.failure()
         return self._connected
 
-    def failure(self) -> SinkError:
+    def failure(self) -> OutputError:
         """Why it does not go on; call it after a write failed."""
         self._broken = True
         with suppress(subprocess.TimeoutExpired):
             self._relay.wait(CLOSE_SECONDS)  # its last words come before its end
         try:
             self._listen()
-        except SinkError as error:
+        except OutputError as error:
             return error
         if self._relay.returncode is not None:
-            return SinkError("the connection broke")
+            return OutputError("the connection broke")
         seconds = WRITE_SECONDS if self._connected else CONNECT_SECONDS
-        return SinkError(f"the server takes no pictures within {seconds:g} s")
+        return OutputError(f"the server takes no pictures within {seconds:g} s")
 
     def close(self) -> None:
         """Hang up, and end the process if it does not."""
@@ -103,5 +103,5 @@ class Line:
         for line in self._told.decode().splitlines():
             word, _, rest = line.partition(" ")
             if word == "failed":
-                raise SinkError("the connection broke" if self._connected else rest)
+                raise OutputError("the connection broke" if self._connected else rest)
             self._connected, self.note = True, rest

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lumaflow_service.config.camera_errors import SinkError
-from lumaflow_service.config.model import Kept
+from lumaflow_service.config.camera_errors import OutputError
+from lumaflow_service.config.model import RetentionConfig
 
 GIGABYTE = 1e9
 DAY_SECONDS = 86_400
@@ -16,13 +16,13 @@ TIDY_SECONDS = 10.0
 _OURS = re.compile(r"^[0-9]{8}T[0-9]{9}Z(-[0-9]+)?\.(mp4|mov|mkv|jpg|npz|jsonl)$")
 
 
-class Shelf:
+class RetentionFolder:
     """The files of one output; no file that is named otherwise is ever touched.
 
     free_bytes : of the disk, when that was last looked at
     """
 
-    def __init__(self, kept: Kept, folder: Path) -> None:
+    def __init__(self, kept: RetentionConfig, folder: Path) -> None:
         self._folder = folder / kept.path
         self._keep_seconds = kept.keep_days and kept.keep_days * DAY_SECONDS
         self._keep_free = kept.keep_free_gb * GIGABYTE
@@ -54,7 +54,7 @@ class Shelf:
                 return
             path.unlink(missing_ok=True)
         if self._free() < self._keep_free:
-            raise SinkError(f"less than {self._keep_free / GIGABYTE:g} GB of the disk are free; make room")
+            raise OutputError(f"less than {self._keep_free / GIGABYTE:g} GB of the disk are free; make room")
 
     def _free(self) -> int:
         self.free_bytes = shutil.disk_usage(self._folder).free

@@ -7,13 +7,13 @@ import socket
 import time
 from urllib.parse import urlsplit
 
-from lumaflow_service.config.camera_errors import SinkError
+from lumaflow_service.config.camera_errors import OutputError
 
 SECONDS = 2.0
 PORTS = {"rtsp": 554, "rtsps": 322, "rtmp": 1935, "rtmps": 443}
 
 
-def check_answers(url: str) -> None:
+def check_server_answers(url: str) -> None:
     """Raise SinkError unless a connection is taken, and an RTSP server answers. SRT has its own time-out."""
     parts = urlsplit(url)
     if parts.scheme not in PORTS:
@@ -23,12 +23,12 @@ def check_answers(url: str) -> None:
         with socket.create_connection(address, SECONDS) as connection:
             if parts.scheme == "rtsp":
                 _ask(connection, f"rtsp://{parts.netloc.rpartition('@')[2]}{parts.path}")
-    except SinkError:
+    except OutputError:
         raise
     except TimeoutError:
-        raise SinkError(f"the server does not answer within {SECONDS:g} s") from None
+        raise OutputError(f"the server does not answer within {SECONDS:g} s") from None
     except (OSError, ValueError) as error:
-        raise SinkError(f"no connection: {getattr(error, 'strerror', None) or 'it was cut'}") from None
+        raise OutputError(f"no connection: {getattr(error, 'strerror', None) or 'it was cut'}") from None
 
 
 def _ask(connection: socket.socket, url: str) -> None:
@@ -38,5 +38,5 @@ def _ask(connection: socket.socket, url: str) -> None:
         connection.settimeout(max(end - time.monotonic(), 0.001))
         piece = connection.recv(4096)
         if not piece or len(answer) > 16_384:
-            raise SinkError("the server hung up")
+            raise OutputError("the server hung up")
         answer += piece

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lumaflow_service.camera.outputs.audio import Sound, SoundKind
-from lumaflow_service.camera.outputs.output_frame import Show
-from lumaflow_service.camera.outputs.retention_folder import Shelf
-from lumaflow_service.config.model import Snapshot
+from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
+from lumaflow_service.camera.outputs.output_frame import OutputFrame
+from lumaflow_service.camera.outputs.retention_folder import RetentionFolder
+from lumaflow_service.config.model import SnapshotConfig
 from lumaflow_service.media.codec.display import displayed
 from lumaflow_service.media.codec.jpeg import encode_jpeg
 
@@ -15,9 +15,9 @@ QUALITY = 90
 class Snapshots:
     """Writes to one folder."""
 
-    def __init__(self, how: Snapshot, folder: Path) -> None:
+    def __init__(self, how: SnapshotConfig, folder: Path) -> None:
         self._every_seconds = how.every_seconds
-        self._shelf = Shelf(how, folder)
+        self._shelf = RetentionFolder(how, folder)
         self._due: float | None = None
 
     @property
@@ -30,10 +30,10 @@ class Snapshots:
         """What is free on its disk."""
         return self._shelf.free_bytes
 
-    def begin(self, kind: SoundKind | None) -> None:
+    def begin(self, kind: AudioFormat | None) -> None:
         """Sound is not for pictures."""
 
-    def write(self, show: Show) -> bool:
+    def write(self, show: OutputFrame) -> bool:
         """Keep this picture if it is time for one; a picture appears only when it is complete."""
         if self._due is not None and show.arrived < self._due:
             return False
@@ -44,7 +44,7 @@ class Snapshots:
         self._due = show.arrived + self._every_seconds
         return True
 
-    def hear(self, sound: Sound) -> None:
+    def hear(self, sound: AudioPacket) -> None:
         """Sound is not for pictures."""
 
     def close(self) -> None:

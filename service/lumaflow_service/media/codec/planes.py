@@ -27,7 +27,7 @@ def jpeg_planes(frame: Frame) -> Planes | None:
     if layout.bits > 8 or geometry.width % 2 or geometry.height % 2:
         return None
     match layout.chroma:
-        case Chroma.PAIRED:
+        case Chroma.SEMI_PLANAR:
             blue, red = frame.planes[1][..., 0], frame.planes[1][..., 1]
         case Chroma.PLANAR:
             blue, red = frame.planes[1:]

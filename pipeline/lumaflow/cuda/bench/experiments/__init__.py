@@ -10,7 +10,7 @@ FLAGS = ("--std=c++17", "--fmad=false")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExperimentSource:
     """One variant of one seed's kernel: the file `kernel`.cu, whose entry has the same name, and defines."""
 
     kernel: str
@@ -27,6 +27,6 @@ class Source:
         return (*FLAGS, *self.defines)
 
 
-def source(kernel: str, **defines: int) -> Source:
+def experiment_source(kernel: str, **defines: int) -> ExperimentSource:
     """The kernel with these defines."""
-    return Source(kernel, tuple(f"-D{name}={value}" for name, value in defines.items()))
+    return ExperimentSource(kernel, tuple(f"-D{name}={value}" for name, value in defines.items()))

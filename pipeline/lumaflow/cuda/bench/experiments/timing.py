@@ -10,9 +10,9 @@ import numpy as np
 from cupy.cuda import runtime, texture
 from numpy.typing import NDArray
 
-from lumaflow.cuda.bench.experiments import launch, source
+from lumaflow.cuda.bench.experiments import experiment_source, launch
 from lumaflow.cuda.bench.profiler import captured, replay
-from lumaflow.cuda.cuda_errors import translated
+from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.launch import Kernel
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.options import HogLayout, LbpMapping
@@ -105,7 +105,9 @@ def time_gradients(index: int, pictures: Pictures, read: int, half: int) -> list
         textures = [texture_of(pixels) for pixels in placed] if read == TEXTURE else []
         return _time(
             [np.uint64(texture.ptr) for texture in textures] or placed,
-            lambda stream, source: launch.take_gradients(stream, kernel, source, gamma, gradients),
+            lambda stream, experiment_source: launch.take_gradients(
+                stream, kernel, experiment_source, gamma, gradients
+            ),
         )
 
 
@@ -170,7 +172,7 @@ def _placed(pictures: Pictures) -> list[Any]:
 
 
 def _compiled(kernel: str, **defines: int) -> Kernel:
-    chosen = source(kernel, **defines)
+    chosen = experiment_source(kernel, **defines)
     compiled: Kernel = cupy.RawModule(code=chosen.text, options=chosen.flags).get_function(kernel)
     return compiled
 
@@ -186,5 +188,5 @@ def _time(sources: Sequence[Any], enqueue: Enqueue) -> list[float]:
 
 @contextmanager
 def _device(index: int) -> Iterator[None]:
-    with translated("timing a seed"), cupy.cuda.Device(index):
+    with translate_cuda_errors("timing a seed"), cupy.cuda.Device(index):
         yield
