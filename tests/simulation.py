@@ -311,5 +311,5 @@ def simulate(
     monkeypatch.setattr(streams, "_driver", partial(Driver, machine))
     monkeypatch.setattr(transfer, "runtime", Runtime(machine))
     monkeypatch.setattr(result, "is_pinned", lambda pixels: False)
-    monkeypatch.setattr(lane, "shapes_for", lambda index: DEFAULT_LAUNCH_CONFIG)
+    monkeypatch.setattr(lane, "launch_config_for", lambda index: DEFAULT_LAUNCH_CONFIG)
     return machine

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lumaflow.frame import Geometry, PixelFormat
-from lumaflow.options import Options
+from lumaflow.options import LaneConfig
 from lumaflow_service.bench.figure import Figure
 from lumaflow_service.bench.limits import Wire
 from lumaflow_service.bench.mixed_load import (
@@ -31,7 +31,7 @@ class Slow:
     """A lane whose frames are done so many seconds after they were submitted."""
 
     seconds: float
-    options: Options = field(default_factory=lambda: Options(slots=2))
+    config: LaneConfig = field(default_factory=lambda: LaneConfig(slots=2))
     flying: deque[float] = field(default_factory=deque)
 
     @property
@@ -42,7 +42,7 @@ class Slow:
         pass
 
     def submit(self, frame: Any) -> None:
-        assert self.in_flight < self.options.slots
+        assert self.in_flight < self.config.slots
         self.flying.append(perf_counter() + self.seconds)
 
     def collect(self) -> None:

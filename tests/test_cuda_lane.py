@@ -22,6 +22,7 @@ from lumaflow import (
     Hog,
     HogLayout,
     Lane,
+    LaneConfig,
     Lbp,
     LbpMapping,
     LutKind,
@@ -92,7 +93,7 @@ def run(
     """Every picture through the lane, the ring kept full."""
     results = []
     for index, pixels in enumerate(pictures):
-        if lane.in_flight == lane.options.slots:
+        if lane.in_flight == lane.config.slots:
             results.append(copied(lane.collect()))
         lane.submit(Frame(pixels, lane.geometry.pixel_format, corrupt=index in corrupt))
     while lane.in_flight:
@@ -116,17 +117,21 @@ def assert_same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> No
                 np.testing.assert_array_equal(one[name], value, err_msg=f"{name} of frame {index}")
 
 
-def seldom_timed(options: Options) -> Options:
-    """The same options, so that most frames go through the lane in one launch and some do not."""
-    return replace(options, timing_every=3) if options.timing_every == 1 else options
+SELDOM_TIMED = LaneConfig(timing_every=3)
+"""Most frames go through the lane in one launch, and some do not."""
 
 
 def both(
-    cuda: str, geometry: Geometry, options: Options, pictures: list[NDArray[np.uint8]], **kwargs: Any
+    cuda: str,
+    geometry: Geometry,
+    options: Options,
+    pictures: list[NDArray[np.uint8]],
+    config: LaneConfig = SELDOM_TIMED,
+    **kwargs: Any,
 ) -> None:
     """Run the same pictures on the GPU and on the CPU and compare."""
     with (
-        open_lane(cuda, geometry, seldom_timed(options)) as fast,
+        open_lane(cuda, geometry, options, config) as fast,
         open_lane("cpu", geometry, options) as exact,
     ):
         assert_same(run(fast, pictures, **kwargs), run(exact, pictures, **kwargs))
@@ -198,8 +203,8 @@ def test_ring_depth_and_graph_never_change_a_result(
     cuda: str, rng: np.random.Generator, slots: int, graph: bool
 ) -> None:
     geometry = Geometry(320, 240, PixelFormat.BGR24)
-    options = Options(hog=Hog(), lbp=Lbp(), slots=slots, graph=graph, timing_every=3)
-    both(cuda, geometry, options, [picture(rng, geometry, kind) for kind in range(17)])
+    options, config = Options(hog=Hog(), lbp=Lbp()), LaneConfig(slots, graph, timing_every=3)
+    both(cuda, geometry, options, [picture(rng, geometry, kind) for kind in range(17)], config)
 
 
 @pytest.mark.parametrize("corrupt", [{0}, {0, 1}, {3, 4}, {1, 5, 6, 7, 11}, set(range(12))])
@@ -217,15 +222,15 @@ def test_every_way_into_a_lane_keeps_the_order_of_frames(
 ) -> None:
     """Born in the slot, or elsewhere; with an out, or none; corrupt, or not: each takes another path."""
     geometry = Geometry(640, 360, pixel_format)
-    options = Options(hog=Hog(), lbp=Lbp(), timing_every=7)
+    options, config = Options(hog=Hog(), lbp=Lbp()), LaneConfig(timing_every=7)
     frames = [frame_of(rng, geometry, kind) for kind in range(5)]
     found: list[dict[str, Any]] = []
     wanted: list[dict[str, Any]] = []
-    with open_lane(cuda, geometry, options) as fast, open_lane("cpu", geometry, options) as exact:
+    with open_lane(cuda, geometry, options, config) as fast, open_lane("cpu", geometry, options) as exact:
         for one in (replace(frames[n % 5], corrupt=bool(rng.random() < 0.1)) for n in range(200)):
             exact.submit(one)
             wanted.append(copied(exact.collect()))
-            if fast.in_flight == options.slots:
+            if fast.in_flight == config.slots:
                 found.append(copied(fast.collect()))
             if rng.random() < 0.6:
                 slot = fast.next_input()
@@ -267,8 +272,8 @@ def test_nothing_is_allocated_over_10000_frames(
     import cupy
 
     geometry = Geometry(640, 480, PixelFormat.GRAY8)
-    options = Options(hog=Hog(), lbp=Lbp(), slots=slots, timing_every=timing_every)
-    with open_lane(cuda, geometry, options) as lane:
+    options, config = Options(hog=Hog(), lbp=Lbp()), LaneConfig(slots, timing_every=timing_every)
+    with open_lane(cuda, geometry, options, config) as lane:
         lane.next_input().pixels[:] = picture(rng, geometry, 0)
         pools = cupy.get_default_memory_pool(), cupy.get_default_pinned_memory_pool()
         seen = set()
@@ -296,8 +301,9 @@ def test_closing_gives_all_device_memory_back(cuda: str) -> None:
 
 def test_closing_with_frames_in_flight_is_harmless(cuda: str, rng: np.random.Generator) -> None:
     geometry = Geometry(1280, 720, PixelFormat.GRAY8)
+    config = LaneConfig(slots=4, timing_every=3)
     for _ in range(20):
-        lane = open_lane(cuda, geometry, Options(hog=Hog(), lbp=Lbp(), slots=4, timing_every=3))
+        lane = open_lane(cuda, geometry, Options(hog=Hog(), lbp=Lbp()), config)
         for _ in range(4):
             lane.next_input().pixels[:] = picture(rng, geometry, 0)
             lane.submit(lane.next_input())
@@ -348,8 +354,8 @@ def test_out_is_filled_wherever_it_lies(cuda: str, rng: np.random.Generator) -> 
 def test_every_stage_that_ran_has_a_time(cuda: str, rng: np.random.Generator) -> None:
     geometry = Geometry(640, 480, PixelFormat.GRAY8)
     for graph in (True, False):
-        options = Options(hog=Hog(), lbp=Lbp(), timing_every=2, graph=graph)
-        with open_lane(cuda, geometry, options) as lane:
+        config = LaneConfig(graph=graph, timing_every=2)
+        with open_lane(cuda, geometry, Options(hog=Hog(), lbp=Lbp()), config) as lane:
             for index in range(6):
                 lane.submit(Frame(picture(rng, geometry, 0), PixelFormat.GRAY8))
                 times = lane.collect().stage_seconds
@@ -365,8 +371,7 @@ def test_features_can_stay_on_the_device(cuda: str, rng: np.random.Generator) ->
     pixels = picture(rng, geometry, 0)
     with open_lane("cpu", geometry, ALL) as exact:
         wanted = run(exact, [pixels])[0]
-    kept = Options(hog=Hog(), lbp=Lbp(labels=True), heatmap=True, features_on_device=True)
-    with open_lane(cuda, geometry, kept) as lane:
+    with open_lane(cuda, geometry, ALL, LaneConfig(features_on_device=True)) as lane:
         lane.submit(Frame(pixels, PixelFormat.GRAY8))
         enhanced = lane.collect()
         assert isinstance(enhanced.hog, cupy.ndarray)
@@ -378,7 +383,7 @@ def test_features_can_stay_on_the_device(cuda: str, rng: np.random.Generator) ->
 def test_misuse_is_refused_and_the_lane_lives_on(cuda: str, rng: np.random.Generator) -> None:
     geometry = Geometry(64, 64, PixelFormat.GRAY8)
     pixels = picture(rng, geometry, 0)
-    lane = open_lane(cuda, geometry, Options(slots=2))
+    lane = open_lane(cuda, geometry, config=LaneConfig(slots=2))
     with pytest.raises(StateError, match="submit a frame before"):
         lane.collect()
     with pytest.raises(FrameError, match="64x32 gray8 came"):
@@ -413,7 +418,7 @@ def geometries() -> list[Geometry]:
 def assert_frames_same(cuda: str, frames: list[Frame], options: Options) -> None:
     """Whole frames through both lanes: every plane and every result the same."""
     with (
-        open_lane(cuda, frames[0].geometry, seldom_timed(options)) as fast,
+        open_lane(cuda, frames[0].geometry, options, SELDOM_TIMED) as fast,
         open_lane("cpu", frames[0].geometry, options) as exact,
     ):
         for lane_frames in frames:
@@ -469,7 +474,7 @@ def test_a_refused_frame_takes_its_number_and_its_mapping_with_it(
     frames[1].pixels[5, 5] = 4096
     for corrupt in (False, True):
         sent = [replace(frame, corrupt=corrupt and number == 2) for number, frame in enumerate(frames)]
-        with open_lane(cuda, geometry, replace(options, slots=4)) as lane:
+        with open_lane(cuda, geometry, options, LaneConfig(slots=4)) as lane:
             for frame in sent:
                 lane.submit(frame)
             found = [copied(lane.collect())]

@@ -15,6 +15,7 @@ from lumaflow import (
     Frame,
     Geometry,
     Hog,
+    LaneConfig,
     Lbp,
     Options,
     PixelFormat,
@@ -29,7 +30,7 @@ from test_cuda_lane import assert_same, copied
 
 GEOMETRIES = [Geometry(35, 18, form) for form in (PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.GRAY12)]
 FOUR_TILES = Equalization(tiles=(2, 2))
-FEATURES = Options(FOUR_TILES, hog=Hog(), lbp=Lbp(), timing_every=4)
+FEATURES, CONFIG = Options(FOUR_TILES, hog=Hog(), lbp=Lbp()), LaneConfig(timing_every=4)
 FRAMES = 12
 
 
@@ -52,7 +53,7 @@ def through(fast: CudaLane, sent: list[tuple[Frame, bool, bool]]) -> list[dict[s
     """Every frame through the lane, the ring kept full."""
     found = []
     for frame, born, given in sent:
-        if fast.in_flight == fast.options.slots:
+        if fast.in_flight == fast.config.slots:
             found.append(result(fast.collect()))
         one = frame
         if born:
@@ -86,20 +87,20 @@ def expected(
 
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
 @pytest.mark.parametrize(
-    "options",
+    ("options", "config"),
     [
-        FEATURES,
-        replace(FEATURES, slots=2),
-        replace(FEATURES, slots=1, graph=False),
-        Options(FOUR_TILES, timing_every=3, slots=4),
+        (FEATURES, CONFIG),
+        (FEATURES, replace(CONFIG, slots=2)),
+        (FEATURES, replace(CONFIG, slots=1, graph=False)),
+        (Options(FOUR_TILES), LaneConfig(timing_every=3, slots=4)),
     ],
 )
-def test_no_order_that_the_events_allow_changes_a_result(monkeypatch, folder, rng, geometry, options):
+def test_no_order_that_the_events_allow_changes_a_result(monkeypatch, folder, rng, geometry, options, config):
     sent = plan(rng, geometry)
     wanted = expected(geometry, options, sent)
     for _ in range(2):
         simulate(monkeypatch, folder, rng, geometry, options)
-        with CudaLane(0, geometry, options) as fast:
+        with CudaLane(0, geometry, options, config) as fast:
             assert_same(through(fast, sent), wanted)
 
 
@@ -112,7 +113,7 @@ def test_an_edge_that_is_missing_is_seen(monkeypatch, folder, rng, forgotten):
     differs = 0
     for _ in range(3):
         simulate(monkeypatch, folder, rng, geometry, FEATURES)
-        with CudaLane(0, geometry, FEATURES) as fast:
+        with CudaLane(0, geometry, FEATURES, CONFIG) as fast:
             try:
                 assert_same(through(fast, sent), wanted)
             except AssertionError:
@@ -122,11 +123,11 @@ def test_an_edge_that_is_missing_is_seen(monkeypatch, folder, rng, forgotten):
 
 @pytest.mark.parametrize("graph", [True, False])
 def test_a_submit_that_failed_leaves_no_trace(monkeypatch, folder, rng, graph):
-    geometry, options = GEOMETRIES[0], replace(FEATURES, graph=graph)
+    geometry, options, config = GEOMETRIES[0], FEATURES, replace(CONFIG, graph=graph)
     sent = plan(rng, geometry)[:4]
     wanted = expected(geometry, options, sent)
     simulate(monkeypatch, folder, rng, geometry, options)
-    with CudaLane(0, geometry, options) as fast:
+    with CudaLane(0, geometry, options, config) as fast:
         enqueue = fast._describe
 
         def fail(*_: object) -> None:
@@ -142,7 +143,7 @@ def test_a_submit_that_failed_leaves_no_trace(monkeypatch, folder, rng, graph):
 
 def test_a_lane_closes_with_frames_in_flight(monkeypatch, folder, rng):
     simulate(monkeypatch, folder, rng, GEOMETRIES[0], FEATURES)
-    fast = CudaLane(0, GEOMETRIES[0], FEATURES)
+    fast = CudaLane(0, GEOMETRIES[0], FEATURES, CONFIG)
     for frame, _, _ in plan(rng, GEOMETRIES[0])[:3]:
         fast.submit(frame)
     fast.close()

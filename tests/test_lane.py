@@ -67,10 +67,12 @@ def test_what_is_no_frame_is_refused_with_a_hint(lane, gray):
 
 
 def test_what_is_no_geometry_and_no_options_is_refused_with_a_hint():
-    with pytest.raises(FrameError, match=r"\(10, 10\) came as a geometry; give Geometry\("):
+    with pytest.raises(FrameError, match=r"expected a Geometry, got \(10, 10\); pass Geometry\("):
         open_lane("cpu", (10, 10))
-    with pytest.raises(OptionError, match=r"came as options; give Options\(Equalization\(Mode\.EQUALIZE\)\)"):
+    with pytest.raises(OptionError, match=r"expected Options, got .*; pass Options\("):
         open_lane("cpu", GEOMETRY, Mode.EQUALIZE)
+    with pytest.raises(OptionError, match="expected LaneConfig, got 3"):
+        open_lane("cpu", GEOMETRY, EQUALIZE, 3)
     with pytest.raises(DeviceError, match="the device 0 came; give auto"):
         open_lane(0, GEOMETRY)
 
@@ -79,7 +81,7 @@ def test_what_is_no_geometry_and_no_options_is_refused_with_a_hint():
 
 
 def test_results_come_in_the_order_of_the_frames(lane, gray):
-    for number in range(lane.options.slots):
+    for number in range(lane.config.slots):
         lane.submit(Frame(gray(), PixelFormat.GRAY8, pts=100 + number, time_base=Fraction(1, 25)))
     assert lane.in_flight == 3
     results = [lane.collect() for _ in range(3)]
@@ -106,7 +108,7 @@ def test_frames_in_flight_do_not_touch_each_other(device, gray):
 
 
 def test_a_full_ring_takes_no_frame_until_one_is_collected(lane, gray):
-    for _ in range(lane.options.slots):
+    for _ in range(lane.config.slots):
         lane.submit(frame(gray()))
     with pytest.raises(StateError, match="collect a frame first"):
         lane.submit(frame(gray()))
@@ -117,7 +119,7 @@ def test_a_full_ring_takes_no_frame_until_one_is_collected(lane, gray):
 
 
 def test_collecting_from_an_idle_lane_is_an_error(lane, gray):
-    with pytest.raises(StateError, match="nothing is in flight"):
+    with pytest.raises(StateError, match="no frame is in flight"):
         lane.collect()
     lane.submit(frame(gray()))
     lane.collect()
@@ -140,7 +142,7 @@ def test_a_closed_lane_does_nothing_more(device, gray):
 
 
 def test_a_frame_born_in_the_lanes_own_input_is_enhanced(lane, gray):
-    for _ in range(2 * lane.options.slots):
+    for _ in range(2 * lane.config.slots):
         born = lane.next_input()
         assert born.geometry == GEOMETRY
         born.pixels[:] = gray()

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from lumaflow import Equalization, Hog, Lbp, LbpMapping, Mode, OptionError, Options
+from lumaflow import Equalization, Hog, LaneConfig, Lbp, LbpMapping, Mode, OptionError, Options
 from lumaflow.options import MAX_TILES
 
 
@@ -13,7 +13,8 @@ def test_the_defaults_are_clahe_of_eight_by_eight():
     options = Options()
     assert options.equalization.mode is Mode.CLAHE
     assert (options.equalization.clip_limit, options.equalization.tiles) == (2.0, (8, 8))
-    assert (options.hog, options.lbp, options.heatmap, options.slots) == (None, None, False, 3)
+    assert (options.hog, options.lbp, options.heatmap) == (None, None, False)
+    assert LaneConfig().slots == 3
 
 
 @pytest.mark.parametrize("clip_limit", [-0.1, 1000.1, math.inf, math.nan])
@@ -48,12 +49,12 @@ def test_an_option_of_another_kind_is_refused(make, told):
 @pytest.mark.parametrize("slots", [0, -1, 65])
 def test_a_ring_depth_out_of_range_is_refused(slots):
     with pytest.raises(OptionError, match="1 to 64"):
-        Options(slots=slots)
+        LaneConfig(slots=slots)
 
 
 def test_timing_every_zeroth_frame_is_refused():
-    with pytest.raises(OptionError, match="every k-th"):
-        Options(timing_every=0)
+    with pytest.raises(OptionError, match="1 or more, got 0"):
+        LaneConfig(timing_every=0)
 
 
 @pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLIPPED, Mode.IDENTITY])
@@ -68,4 +69,6 @@ def test_every_mapping_knows_its_number_of_labels():
 
 def test_options_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
-        Options().slots = 5
+        Options().heatmap = True
+    with pytest.raises(FrozenInstanceError):
+        LaneConfig().slots = 5

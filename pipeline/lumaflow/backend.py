@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from lumaflow.errors import DeviceError, FrameError, OptionError
 from lumaflow.frame import Geometry
 from lumaflow.lane import Lane
-from lumaflow.options import Options
+from lumaflow.options import LaneConfig, Options
 
-DEFAULT_OPTIONS = Options()
+DEFAULT_OPTIONS, DEFAULT_CONFIG = Options(), LaneConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +61,35 @@ def choose_device(wanted: str = "auto") -> Choice:
     return Choice(device, "asked for")
 
 
-def open_lane(device: str, geometry: Geometry, options: Options = DEFAULT_OPTIONS) -> Lane:
-    """Open a lane on `device` (as for `choose_device`); all its memory is taken here.
+def open_lane(
+    device: str,
+    geometry: Geometry,
+    options: Options = DEFAULT_OPTIONS,
+    config: LaneConfig = DEFAULT_CONFIG,
+) -> Lane:
+    """Open a lane on `device` for frames of `geometry`. It allocates all its memory here.
 
-    Raises DeviceError, or DeviceMemoryError when the device has no room for it; FrameError or OptionError for
-    what is no geometry or no options.
+    device : as for `choose_device`
+
+    Raises DeviceError; DeviceMemoryError when the device has not enough free memory; FrameError when
+    `geometry` is not a Geometry; OptionError when `options` or `config` has another type or does not fit the
+    geometry.
     """
     if not isinstance(geometry, Geometry):
         raise FrameError(
-            f"{geometry!r} came as a geometry; give Geometry(width, height, PixelFormat.BGR24), say"
+            f"expected a Geometry, got {geometry!r}; pass Geometry(width, height, PixelFormat.BGR24)"
         )
-    if not isinstance(options, Options):
-        raise OptionError(f"{options!r} came as options; give Options(Equalization(Mode.EQUALIZE)), say")
+    for value, kind in ((options, Options), (config, LaneConfig)):
+        if not isinstance(value, kind):
+            raise OptionError(f"expected {kind.__name__}, got {value!r}; pass {kind.__name__}(...)")
     chosen = choose_device(device).device
     if chosen == "cpu":
         from lumaflow.cpu.lane import CpuLane
 
-        return CpuLane(geometry, options)
+        return CpuLane(geometry, options, config)
     from lumaflow.cuda.lane import CudaLane
 
-    return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options)
+    return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options, config)
 
 
 def memory_held(device: str) -> DeviceMemoryUse:

@@ -111,7 +111,7 @@ def apply_orientation(pixels: Any, orientation: Orientation, *, out: Any = None,
     pixels : (H, W) or (H, W, channels) with 2, 3 or 4 channels, uint8 or uint16
     Returns the turned array. Raises FrameError.
     """
-    return _device_of(pixels).turn(pixels, orientation, out, stream)
+    return _device_of(pixels).apply_orientation(pixels, orientation, out, stream)
 
 
 def transpose(pixels: Any, *, out: Any = None, stream: Any = None) -> Any:

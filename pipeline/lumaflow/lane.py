@@ -1,64 +1,118 @@
-"""The one Protocol that every device meets, and what every lane checks."""
+"""The `Lane` protocol, and what the lanes of every device share: the ring of slots and the checks."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Generic, Protocol, Self, TypeVar
 
-from lumaflow.errors import FrameError, OptionError
+from lumaflow.errors import FrameError, OptionError, StateError
 from lumaflow.formats import Chroma, Family, PixelFormat
 from lumaflow.frame import Enhanced, Frame
 from lumaflow.geometry import Geometry
-from lumaflow.options import Options, Orientation, Output, Region
+from lumaflow.options import LaneConfig, Options, Orientation, Output, Region
+
+Slot = TypeVar("Slot")
 
 
 class Lane(Protocol):
-    """One source on one device, its mapping included: frames in by `submit`, results out by `collect`.
+    """Processes the frames of one source on one device: `submit` takes a frame, `collect` returns its result.
 
-    `out[N] = M[N-1](frame[N])`: a frame is shown through the mapping of the last good frame before it;
-    the first one through its own (spec 5). All memory is taken when the lane is opened.
-    A lane is not thread-safe; different lanes are independent.
+    Frame N is enhanced with the LUT computed from the last good frame before it; the first frame uses its
+    own LUT (spec 5). The lane allocates all its memory when it is opened. A lane is not thread-safe;
+    different lanes are independent.
 
-    geometry : of the frames that come
-    output : of the enhanced frames: turned by `Options.orientation`, gray8 with `Output.DISPLAY`
+    device : "cpu" or "cuda:N"
+    geometry : of the frames to submit
+    output : geometry of the enhanced frames: after `Options.orientation`, gray8 with `Output.DISPLAY`
     """
 
     device: str
     geometry: Geometry
     output: Geometry
     options: Options
+    config: LaneConfig
 
     @property
     def in_flight(self) -> int:
-        """Frames submitted and not yet collected, at most `options.slots`."""
+        """Frames submitted and not yet collected, at most `config.slots`."""
 
     def next_input(self) -> Frame:
-        """A frame in the input buffers of the slot that the next `submit` takes.
+        """Return a frame over the input buffers of the slot that the next `submit` uses.
 
-        A frame born there (fill its planes, then submit it or a `replace` of it) is not copied on the host.
+        To avoid a copy on the host, write its planes, then submit it or a `dataclasses.replace` of it.
+        Raises StateError when the lane is closed or all slots are in flight.
         """
 
     def submit(self, frame: Frame, out: Frame | None = None) -> None:
-        """Start one frame; the planes of `out`, of the `output` geometry, receive the enhanced picture.
+        """Start processing `frame`; the lane writes the enhanced planes to `out`, of the `output` geometry.
 
-        The planes of both must stay untouched until the frame is collected; `out` may be `frame`. Without
-        `out` the picture lies in the slot. Raises FrameError (another geometry, a bad `out`; a value beyond
-        the depth, by the time the frame is collected), StateError (closed, ring full).
+        Do not change the planes of either until the frame is collected; `out` may be `frame`. Without
+        `out` the enhanced frame is stored in the slot.
+
+        Raises FrameError for another geometry or an unusable `out`; StateError when the lane is closed or
+        all slots are in flight. A value above the bit depth raises FrameError here or in `collect`.
         """
 
     def collect(self) -> Enhanced:
-        """Wait for the oldest frame in flight; its arrays are valid until the next `submit`.
+        """Wait for the oldest frame in flight; the returned arrays are valid until the next `submit`.
 
-        Raises StateError when nothing is in flight or the lane is closed.
+        Raises StateError when no frame is in flight or the lane is closed.
         """
 
     def close(self) -> None:
-        """Give all memory back; frames in flight are lost. Closing twice is harmless."""
+        """Free all memory; frames in flight are discarded. Closing twice has no effect."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Any: ...
+    ) -> None:
+        self.close()
+
+
+class RingBuffer(Generic[Slot]):
+    """The slots of a lane in order of use: frame N uses slot N modulo their number.
+
+    capacity : frames that can be in flight, at most the number of slots
+    submitted, collected : frames so far
+    """
+
+    def __init__(self, slots: Sequence[Slot], capacity: int) -> None:
+        self.slots = slots
+        self.submitted = self.collected = 0
+        self._capacity = capacity
+
+    @property
+    def in_flight(self) -> int:
+        """Frames submitted and not yet collected."""
+        return self.submitted - self.collected if self.slots else 0
+
+    def next(self) -> Slot:
+        """Return the slot for the next frame. Raises StateError when closed or full."""
+        self._check_open()
+        if self.in_flight == self._capacity:
+            raise StateError(f"all {self._capacity} slots are in flight; collect a frame first")
+        return self.slots[self.submitted % len(self.slots)]
+
+    def oldest(self) -> Slot:
+        """Return the slot of the frame to collect next. Raises StateError when closed or empty."""
+        self._check_open()
+        if not self.in_flight:
+            raise StateError("no frame is in flight; submit a frame before you collect one")
+        return self.slots[self.collected % len(self.slots)]
+
+    def before(self, slot: Slot) -> Slot:
+        """Return the slot of the frame submitted just before the one in `slot`."""
+        return self.slots[self.slots.index(slot) - 1]
+
+    def close(self) -> None:
+        """Release the slots; every later call raises StateError."""
+        self.slots = ()
+
+    def _check_open(self) -> None:
+        if not self.slots:
+            raise StateError("the lane is closed; open another one")
 
 
 def output_geometry(geometry: Geometry, options: Options) -> Geometry:

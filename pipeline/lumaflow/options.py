@@ -157,13 +157,17 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """All a lane needs to know besides its geometry.
+    """What a lane computes for each frame, the same on every device.
 
-    `clamp`: values beyond the depth of a frame are clamped and counted; otherwise its frame is refused.
-    `slots` is the depth of the ring: frames that can be in flight. The last three concern CUDA only and
-    never change a result: `graph` replays a captured step, `timing_every` reads the stage times of every
-    k-th frame, `features_on_device` leaves HOG and LBP there as CuPy arrays: what reads them must have ended
-    before the lane's next `submit`.
+    equalization : how the LUT is built from the histogram
+    hog, lbp : descriptors to compute from the enhanced luma, or None
+    heatmap : also measure the contrast of each tile
+    output : bit depth of the enhanced frame
+    orientation : applied to the frame before its histogram is computed
+    region : pixels whose histogram builds the LUT, or None for the whole frame
+    clamp : clamp and count values above the bit depth; without it `submit` or `collect` rejects the frame
+
+    Raises OptionError for a value of the wrong type.
     """
 
     equalization: Equalization = field(default_factory=Equalization)
@@ -174,20 +178,35 @@ class Options:
     orientation: Orientation = Orientation.NONE
     region: Region | None = None
     clamp: bool = False
+
+    def __post_init__(self) -> None:
+        _check_kinds(self, equalization=Equalization, output=Output, orientation=Orientation)
+        _check_kinds(self, optional=True, hog=Hog, lbp=Lbp, region=Region)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneConfig:
+    """How a lane runs. No field changes a result; the last three apply to CUDA only.
+
+    slots : frames that can be in flight, 1 to 64
+    graph : replay the step of a frame from a captured CUDA graph
+    timing_every : measure the stage times of every k-th frame
+    features_on_device : return HOG and LBP as CuPy arrays on the GPU. Finish reading them before the next
+        `submit`
+
+    Raises OptionError for a value outside its range.
+    """
+
     slots: int = 3
     graph: bool = True
     timing_every: int = 1
     features_on_device: bool = False
 
     def __post_init__(self) -> None:
-        _check_kinds(self, equalization=Equalization, output=Output, orientation=Orientation)
-        _check_kinds(self, optional=True, hog=Hog, lbp=Lbp, region=Region)
         if not 1 <= self.slots <= 64:
-            raise OptionError(f"slots is {self.slots}; give a ring depth from 1 to 64")
+            raise OptionError(f"slots must be 1 to 64, got {self.slots}")
         if self.timing_every < 1:
-            raise OptionError(
-                f"timing_every is {self.timing_every}; give 1 for every frame, k for every k-th"
-            )
+            raise OptionError(f"timing_every must be 1 or more, got {self.timing_every}")
 
 
 def _check_kinds(options: object, *, optional: bool = False, **kinds: type) -> None:

@@ -1,98 +1,69 @@
-"""The CPU lane: the default without a GPU, and the definition of correct."""
-
-from collections import deque
-from types import TracebackType
-from typing import Self
+"""The CPU lane: the default without a GPU, and the reference for the results of every device."""
 
 from lumaflow.array_device import on_device
+from lumaflow.cpu.cores import limit_thread_spin
 from lumaflow.cpu.slot import CpuSlot
 from lumaflow.cpu.step import CpuStep
-from lumaflow.errors import FrameError, StateError
+from lumaflow.errors import FrameError
 from lumaflow.frame import Enhanced, Frame
 from lumaflow.geometry import Geometry
-from lumaflow.lane import check_frame, output_geometry
-from lumaflow.options import Options
+from lumaflow.lane import Lane, RingBuffer, check_frame, output_geometry
+from lumaflow.options import LaneConfig, Options
 
 
-class CpuLane:
-    """A lane on the processor; `submit` computes at once, on all cores, and `collect` never waits.
+class CpuLane(Lane):
+    """A lane on the CPU: `submit` processes the frame at once on all cores, `collect` never waits.
 
-    Opening it takes all memory and compiles what has not been compiled on this machine before (seconds,
-    once). One thread calls the CPU lanes of a process: where Numba finds neither OpenMP nor TBB, its
-    threads must not be started from two. A process that has run a lane must not fork.
+    Opening a lane allocates all memory and compiles kernels that this machine has not compiled before
+    (seconds, once). Call all CPU lanes of a process from one thread: without OpenMP or TBB, Numba cannot
+    start its threads from two. Do not fork a process after it has used a CPU lane.
     """
 
     device = "cpu"
 
-    def __init__(self, geometry: Geometry, options: Options) -> None:
+    def __init__(self, geometry: Geometry, options: Options, config: LaneConfig) -> None:
+        limit_thread_spin()
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
-        self.options = options
-        self._slots = [CpuSlot(geometry, self.output, options) for _ in range(options.slots)]
-        self._done: deque[Enhanced] = deque()
-        self._sequence = 0
-        self._step: CpuStep | None = CpuStep(geometry, self.output, options)
-        self._warm_up(self._step)
+        self.options, self.config = options, config
+        slots = [CpuSlot(geometry, self.output, options) for _ in range(config.slots)]
+        self._ring = RingBuffer(slots, config.slots)
+        self._step = CpuStep(geometry, self.output, options)
+        self._warm_up()
 
     @property
     def in_flight(self) -> int:
-        """Frames submitted and not yet collected, at most `options.slots`."""
-        return len(self._done)
+        return self._ring.in_flight
 
     def next_input(self) -> Frame:
-        """A frame in the input buffers of the slot that the next `submit` takes."""
-        self._open_step()
-        return self._next_slot().input
+        return self._ring.next().input
 
     def submit(self, frame: Frame, out: Frame | None = None) -> None:
-        """Enhance one frame, into `out` if given. Raises FrameError, StateError."""
-        step = self._open_step()
-        slot = self._next_slot()
+        slot = self._ring.next()
         check_frame(self.geometry, frame, self.output, out)
-        _check_memory(frame, out)
-        self._done.append(step.run(slot, frame, self._sequence, out))
-        self._sequence += 1
+        _check_in_host_memory(frame, out)
+        slot.result = self._step.run(slot, frame, self._ring.submitted, out)
+        self._ring.submitted += 1
 
     def collect(self) -> Enhanced:
-        """The oldest frame not yet collected; its arrays are valid until the next `submit`."""
-        self._open_step()
-        if not self._done:
-            raise StateError("nothing is in flight; submit a frame before you collect one")
-        return self._done.popleft()
+        slot = self._ring.oldest()
+        self._ring.collected += 1
+        return slot.take_result()
 
     def close(self) -> None:
-        """Give all memory back; frames in flight are lost. Closing twice is harmless."""
-        self._step = None
-        self._slots.clear()
-        self._done.clear()
+        self._ring.close()
+        if hasattr(self, "_step"):
+            del self._step
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _warm_up(self, step: CpuStep) -> None:
-        """Compile with a black frame, and so touch the memory of every slot."""
-        for slot in self._slots:
+    def _warm_up(self) -> None:
+        """Process a black frame in every slot, to compile the kernels and touch the memory."""
+        for slot in self._ring.slots:
             for plane in slot.input.planes:
                 plane[:] = 0
-            step.warm_up(slot, slot.input)
-
-    def _open_step(self) -> CpuStep:
-        if self._step is None:
-            raise StateError("the lane is closed; open another one")
-        return self._step
-
-    def _next_slot(self) -> CpuSlot:
-        if self.in_flight == self.options.slots:
-            raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
-        return self._slots[self._sequence % self.options.slots]
+            self._step.warm_up(slot, slot.input)
 
 
-def _check_memory(frame: Frame, out: Frame | None) -> None:
+def _check_in_host_memory(frame: Frame, out: Frame | None) -> None:
     planes = frame.planes if out is None else (*frame.planes, *out.planes)
     if any(on_device(plane) for plane in planes):
-        raise FrameError("a frame on a GPU came to a lane on the processor; open the lane on its device")
+        raise FrameError("expected a frame in host memory, got one on a GPU; open the lane on that GPU")

@@ -1,21 +1,24 @@
-"""One place of a CPU lane's ring: everything that a frame in flight is read from and written to."""
+"""A slot of a CPU lane: the buffers of one frame in flight."""
 
 import numpy as np
 
-from lumaflow.frame import Frame, HeatMap, Plane
+from lumaflow.frame import Enhanced, Frame, HeatMap, Plane
 from lumaflow.geometry import Geometry
 from lumaflow.options import Options
 from lumaflow.tables import hog_shape, lbp_shape
 
 
 class CpuSlot:
-    """The buffers of one frame in flight; features that were not asked for are None.
+    """The buffers of one frame in flight; None for features that the options do not ask for.
 
-    input, output : frames as they come and as they go
+    input, output : the raw and the enhanced frame
     bins : (2^b,) uint32
     lut : (rows, columns, 2^b) uint8 or uint16
     heatmap, hog, lbp, lbp_labels : as in `Enhanced`
+    result : of the frame in this slot, until it is collected
     """
+
+    result: Enhanced | None = None
 
     def __init__(self, geometry: Geometry, output: Geometry, options: Options) -> None:
         columns, rows = options.equalization.grid
@@ -29,6 +32,12 @@ class CpuSlot:
         self.lbp = np.empty(lbp_shape(output, options.lbp.mapping), np.uint16) if options.lbp else None
         labels = options.lbp is not None and options.lbp.labels
         self.lbp_labels = np.empty((output.height, output.width), np.uint8) if labels else None
+
+    def take_result(self) -> Enhanced:
+        """Return the result and drop the reference to it: its planes can belong to the caller."""
+        result, self.result = self.result, None
+        assert result is not None
+        return result
 
     def take(self, frame: Frame) -> tuple[Plane, ...]:
         """The frame's planes as the kernels want them: where they lie, or copied in.

@@ -1,8 +1,7 @@
 """The CUDA lane: uploads frame N and counts it, and meanwhile shows it through the mapping of frame N-1."""
 
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import cupy
 
@@ -12,15 +11,14 @@ from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.launch_config import LaunchConfig
 from lumaflow.cuda.result import accessible_from_gpu, build_result, shares_chroma
-from lumaflow.cuda.ring import CudaSlot, InFlightFrame, Planes, Ring
+from lumaflow.cuda.ring import CudaSlot, InFlightFrame, Planes
 from lumaflow.cuda.step import CudaStep
 from lumaflow.cuda.streams import Streams, record_outside, wait_outside
-from lumaflow.errors import StateError
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
-from lumaflow.lane import beyond_depth, check_frame, output_geometry
+from lumaflow.lane import Lane, RingBuffer, beyond_depth, check_frame, output_geometry
 from lumaflow.lut_history import LutSelector
-from lumaflow.options import Options
+from lumaflow.options import LaneConfig, Options
 from lumaflow.stage import Stage
 
 WHOLE_FRAME_BYTES = 3 << 20
@@ -30,7 +28,7 @@ host is what limits. At 1080p both are alike; at 4K single copies keep the wire 
 ENQUEUING, WAITING = translate_cuda_errors("enqueuing a frame"), translate_cuda_errors("waiting for a frame")
 
 
-class CudaLane:
+class CudaLane(Lane):
     """A lane on one GPU; `submit` only enqueues, `collect` waits for the oldest frame.
 
     A step is captured once a slot as CUDA graphs and replayed: one maps the frame, one describes it, while
@@ -46,83 +44,76 @@ class CudaLane:
     """
 
     def __init__(
-        self, index: int, geometry: Geometry, options: Options, shapes: LaunchConfig | None = None
+        self,
+        index: int,
+        geometry: Geometry,
+        options: Options,
+        config: LaneConfig,
+        shapes: LaunchConfig | None = None,
     ) -> None:
         self.device = f"cuda:{index}"
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
-        self.options = options
+        self.options, self.config = options, config
         self._stays = _chroma_stays(geometry, options)
         self._device = cupy.cuda.Device(index)
         null = cupy.cuda.Stream.null  # which clears and fills a lane's memory, whatever the caller's stream
         with translate_cuda_errors(f"opening a lane for {geometry}"), self._device, null:
             self._streams = Streams()
-            self._step = CudaStep(geometry, options, self._streams, shapes or launch_config_for(index))
-            self._ring: Ring | None = Ring(geometry, options)
+            launch_config = shapes or launch_config_for(index)
+            self._step = CudaStep(geometry, options, config, self._streams, launch_config)
+            # A step reads the slot of the frame before, so there are at least two.
+            number, on_device = max(config.slots, 2), config.features_on_device
+            slots = [CudaSlot(geometry, options, on_device) for _ in range(number)]
+            self._ring = RingBuffer(slots, config.slots)
             # Whose mapping a frame is given, at its submission; and, with the refused ones left out, as told.
             self._planned, self._told = (LutSelector(options.equalization.mode) for _ in range(2))
             self._sequence = 0
             null.synchronize()  # the lane's streams do not wait for it
-            if options.graph:
+            if config.graph:
                 self._step.capture(self._ring)
-                if geometry.frame_bytes <= WHOLE_FRAME_BYTES and options.timing_every > 1:
+                if geometry.frame_bytes <= WHOLE_FRAME_BYTES and config.timing_every > 1:
                     for slot in self._ring.slots:
                         self._capture(slot, self._ring.before(slot))
 
     @property
     def in_flight(self) -> int:
-        """Frames submitted and not yet collected, at most `options.slots`."""
-        return self._ring.submitted - self._ring.collected if self._ring else 0
+        return self._ring.in_flight
 
     def next_input(self) -> Frame:
-        """A frame in the page-locked input of the slot that the next `submit` takes."""
-        return self._next_slot(self._open_ring()).input
+        return self._ring.next().input
 
     def submit(self, frame: Frame, out: Frame | None = None) -> None:
-        """Enqueue one frame; nothing is waited for. Raises FrameError, StateError, DeviceError."""
-        ring = self._open_ring()
-        slot = self._next_slot(ring)
+        ring = self._ring
+        slot = ring.next()
         check_frame(self.geometry, frame, self.output, out)
         with ENQUEUING, self._device:
-            slot.ticket = ticket = self._ticket(ring, frame, out)
+            slot.ticket = ticket = self._ticket(frame, out)
             try:
                 self._enqueue(ring.before(slot), slot, ticket)
             except BaseException:
                 with suppress(cupy.cuda.runtime.CUDARuntimeError):
-                    self._synchronize(ring)  # so that the slot is free again
+                    self._synchronize()  # so that the slot is free again
                 raise
         self._planned.advance(frame.corrupt)
         ring.submitted += 1
 
     def collect(self) -> Enhanced:
-        """Wait for the oldest frame in flight; its arrays are valid until the next `submit`."""
-        ring = self._open_ring()
-        if not self.in_flight:
-            raise StateError("nothing is in flight; submit a frame before you collect one")
-        slot = ring.oldest()
+        slot = self._ring.oldest()
         with WAITING, self._device:
             slot.done.synchronize()
-            ring.collected += 1
+            self._ring.collected += 1
             return self._outcome(slot)
 
     def close(self) -> None:
-        """Give all memory back; frames in flight are lost. Closing twice is harmless."""
-        ring, self._ring = self._ring, None
-        if ring is None:
+        if not self._ring.slots:
             return
         try:
             with translate_cuda_errors("closing a lane"), self._device:
-                self._synchronize(ring)
+                self._synchronize()
         finally:
+            self._ring.close()
             del self._step, self._streams
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _capture(self, slot: CudaSlot, previous: CudaSlot) -> None:
         """Capture all that becomes of a frame that lies in `slot` and whose picture stays there.
@@ -179,7 +170,7 @@ class CudaLane:
         enhance = self._streams.enhance
         enhance.wait_event(slot.uploaded)
         enhance.wait_event(previous.mapped)
-        if self.options.graph and ticket.steady:
+        if self.config.graph and ticket.steady:
             slot.map_graphs[ticket.timed].launch(enhance)
         else:
             self._step.map(slot, previous, ticket.own, ticket.carried, ticket.timed)
@@ -189,7 +180,7 @@ class CudaLane:
     def _describe(self, slot: CudaSlot, ticket: InFlightFrame) -> None:
         hog = self._streams.hog
         hog.wait_event(slot.enhanced)
-        if self.options.graph:
+        if self.config.graph:
             slot.describe_graphs[ticket.timed].launch(hog)
         else:
             self._step.describe(slot, ticket.timed)
@@ -214,9 +205,9 @@ class CudaLane:
                 slot.down_described.enqueue(download)
         slot.done.record(download)
 
-    def _ticket(self, ring: Ring, frame: Frame, out: Frame | None) -> InFlightFrame:
+    def _ticket(self, frame: Frame, out: Frame | None) -> InFlightFrame:
         kind, age = self._planned.next
-        timed = ring.submitted % self.options.timing_every == 0
+        timed = self._ring.submitted % self.config.timing_every == 0
         direct = out is not None and all(map(accessible_from_gpu, out.planes))
         in_place = out is not None and self._stays and shares_chroma(frame, out)
         return InFlightFrame(frame, out, direct, in_place, kind, age, timed)
@@ -236,21 +227,11 @@ class CudaLane:
         self._sequence += 1
         return build_result(slot, self.options, self._sequence - 1, (kind, age), beyond)
 
-    def _synchronize(self, ring: Ring) -> None:
-        """Wait until nothing is under way."""
+    def _synchronize(self) -> None:
+        """Wait for all work on the streams of the lane."""
         self._streams.synchronize()
-        for slot in ring.slots:
+        for slot in self._ring.slots:
             slot.stream.synchronize()
-
-    def _next_slot(self, ring: Ring) -> CudaSlot:
-        if self.in_flight == self.options.slots:
-            raise StateError(f"all {self.options.slots} slots are in flight; collect a frame first")
-        return ring.next()
-
-    def _open_ring(self) -> Ring:
-        if self._ring is None:
-            raise StateError("the lane is closed; open another one")
-        return self._ring
 
 
 def _chroma_stays(geometry: Geometry, options: Options) -> bool:

@@ -1,4 +1,4 @@
-"""The slots of a lane: everything that a frame in flight needs, made once when the lane opens."""
+"""A slot of a CUDA lane: buffers, events and graphs of one frame in flight."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from lumaflow.options import Options
 from lumaflow.tables import hog_shape
 
 ON_REQUEST = ("hog", "lbp", "lbp_labels")
-"""Results that stay on the device when `Options.features_on_device` is set."""
+"""Results that stay on the device with `LaneConfig.features_on_device`."""
 
 MAPPINGS = ("luts", "display_luts")
 """What the next frame is mapped through."""
@@ -81,11 +81,11 @@ class CudaSlot:
     or of its streams, which fork and join (`forked`, `parted`, `joined`).
     """
 
-    def __init__(self, geometry: Geometry, options: Options) -> None:
+    def __init__(self, geometry: Geometry, options: Options, features_on_device: bool) -> None:
         scope = plan_frame(geometry, options)
         results = result_arrays(geometry, options)
         kept = {name: results.pop(name) for name in STAYING if name in results}
-        if options.features_on_device:
+        if features_on_device:
             kept |= {name: results.pop(name) for name in ON_REQUEST if name in results}
         first, *chroma = _plane_specs(scope.turned, "raw")
         outcome = dict([*chroma, ("enhanced", pitched(scope.output.shape, scope.output.dtype.type))])
@@ -99,7 +99,7 @@ class CudaSlot:
 
         self.incoming = _planes_of(self.device_incoming.arrays, geometry)
         self.input = _frame(_planes_of(self.host_input.arrays, geometry), geometry)
-        self._name_arrays(scope, options)
+        self._name_arrays(scope, options, features_on_device)
         for name, lut in first_luts(geometry, options).items():
             self.arrays[name][...] = cupy.asarray(lut)
 
@@ -124,7 +124,7 @@ class CudaSlot:
         )
         self.down_described = block_copy(*down, described) if described else None
 
-    def _name_arrays(self, scope: FramePlan, options: Options) -> None:
+    def _name_arrays(self, scope: FramePlan, options: Options, features_on_device: bool) -> None:
         turned, output = scope.turned, scope.output
         turned_planes = _planes_of(self.device_block.arrays, turned)
         # From the last row on: that is all a frame upside down takes.
@@ -139,7 +139,7 @@ class CudaSlot:
         )
         if options.hog is not None:
             self.host.setdefault("hog", np.empty(hog_shape(output, options.hog.layout), np.float32))
-        if options.features_on_device:
+        if features_on_device:
             self.host |= {name: self.arrays[name] for name in ON_REQUEST if name in self.kept.arrays}
 
     @property
@@ -150,27 +150,6 @@ class CudaSlot:
 
 def _events(number: int) -> list[Any]:
     return [cupy.cuda.Event(disable_timing=True) for _ in range(number)]
-
-
-class Ring:
-    """Slots in the order of their use. A step reads the slot before its own, so there are at least two."""
-
-    def __init__(self, geometry: Geometry, options: Options) -> None:
-        self.slots = [CudaSlot(geometry, options) for _ in range(max(options.slots, 2))]
-        self.submitted = 0
-        self.collected = 0
-
-    def next(self) -> CudaSlot:
-        """The slot that the next frame takes."""
-        return self.slots[self.submitted % len(self.slots)]
-
-    def oldest(self) -> CudaSlot:
-        """The slot of the frame that is collected next."""
-        return self.slots[self.collected % len(self.slots)]
-
-    def before(self, slot: CudaSlot) -> CudaSlot:
-        """The slot of the frame before the one in `slot`."""
-        return self.slots[self.slots.index(slot) - 1]
 
 
 def pitched(shape: tuple[int, ...], dtype: type[np.generic]) -> tuple[tuple[int, int], type[np.generic]]:

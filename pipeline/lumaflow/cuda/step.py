@@ -12,18 +12,26 @@ from lumaflow.cuda.compiler import compile_kernels, kernel_sources
 from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.launch_config import LaunchConfig
 from lumaflow.cuda.memory import DeviceBlock
-from lumaflow.cuda.ring import MAPPINGS, CudaSlot, Ring
+from lumaflow.cuda.ring import MAPPINGS, CudaSlot
 from lumaflow.cuda.streams import Streams
 from lumaflow.cuda.tone_mapper import open_tone_mapper
-from lumaflow.frame import Geometry
-from lumaflow.options import Options
+from lumaflow.geometry import Geometry
+from lumaflow.lane import RingBuffer
+from lumaflow.options import LaneConfig, Options
 from lumaflow.stage import Stage
 
 
 class CudaStep:
     """Everything that the frames of a lane share on the device: kernels, plans, tables and scratch."""
 
-    def __init__(self, geometry: Geometry, options: Options, streams: Streams, shapes: LaunchConfig) -> None:
+    def __init__(
+        self,
+        geometry: Geometry,
+        options: Options,
+        config: LaneConfig,
+        streams: Streams,
+        shapes: LaunchConfig,
+    ) -> None:
         self._streams = streams
         scope = plan_frame(geometry, options, shapes)
         self._kernels = compile_kernels(kernel_sources(geometry, options))
@@ -33,14 +41,14 @@ class CudaStep:
         self._turns = orientation.plan_reorient_planes(scope)
         self._gains = orientation.plan_gains(scope)
         self._hog, self._lbp = launch.plan_features(scope)
-        self._always_timed = options.timing_every == 1
+        self._always_timed = config.timing_every == 1
 
     @property
     def describes(self) -> bool:
         """Whether there is more to a step than `map`."""
         return self._hog is not None or self._lbp is not None
 
-    def capture(self, ring: Ring) -> None:
+    def capture(self, ring: RingBuffer[CudaSlot]) -> None:
         """Capture the two halves of every slot's steady step as graphs, without and with stage times."""
         enhance, hog = self._streams.enhance, self._streams.hog
         for slot in ring.slots:

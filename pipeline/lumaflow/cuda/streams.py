@@ -60,7 +60,9 @@ def wait_outside(stream: Any, event: Any) -> None:
 def _external(call: str, *handles: int) -> None:
     status = getattr(_driver(), call)(*map(ctypes.c_void_p, handles), ctypes.c_uint(EXTERNAL))
     if status:
-        raise DeviceError(f"{call} answered {status} inside a capture; open the lane with graph=False")
+        raise DeviceError(
+            f"{call} answered {status} inside a capture; open the lane with LaneConfig(graph=False)"
+        )
 
 
 @cache

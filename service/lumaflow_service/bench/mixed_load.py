@@ -15,9 +15,9 @@ from lumaflow.backend import memory_held, open_lane
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Geometry, PixelFormat
 from lumaflow.lane import Lane
-from lumaflow.options import Options
+from lumaflow.options import LaneConfig
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
-from lumaflow_service.bench.pipeline import ON_CUDA, OPTIONS, fill, submit_born
+from lumaflow_service.bench.pipeline import CUDA_CONFIGS, OPTIONS, fill, submit_born
 from lumaflow_service.bench.test_images import TestImage, frames
 
 LATENCY_GOAL_SECONDS = 5e-3
@@ -94,18 +94,18 @@ def measure_lots(device: str, lanes: int, seconds: float) -> Iterator[Entry]:
 
 
 def _open(device: str, sources: LoadSources, stack: ExitStack) -> list[LoadSource]:
-    options, geometry = _options(device), sources.geometry
-    pictures = frames(TestImage.PHOTOGRAPH, geometry, options.slots)
+    config, geometry = _config(device), sources.geometry
+    pictures = frames(TestImage.PHOTOGRAPH, geometry, config.slots)
     feeds = []
     for _ in range(sources.count):
-        lane = stack.enter_context(open_lane(device, geometry, options))
+        lane = stack.enter_context(open_lane(device, geometry, OPTIONS, config))
         fill(lane, pictures)
         feeds.append(LoadSource(lane, sources.rate, str(sources)))
     return feeds
 
 
-def _options(device: str) -> Options:
-    return OPTIONS if device == "cpu" else ON_CUDA["descriptors on the device"]
+def _config(device: str) -> LaneConfig:
+    return LaneConfig() if device == "cpu" else CUDA_CONFIGS["descriptors on the device"]
 
 
 def drive(feeds: Sequence[LoadSource], seconds: float) -> ProcessCost:
@@ -134,7 +134,7 @@ def drive(feeds: Sequence[LoadSource], seconds: float) -> ProcessCost:
 
 def _submit(feed: LoadSource, flying: deque[tuple[LoadSource, float]]) -> None:
     feed.due += 1
-    if feed.lane.in_flight == feed.lane.options.slots:
+    if feed.lane.in_flight == feed.lane.config.slots:
         feed.missed += 1
         return
     flying.append((feed, perf_counter()))
@@ -173,9 +173,9 @@ def _kind_figures(subject: str, feeds: Sequence[LoadSource], goal: Limit) -> Ite
 def measure_flatness(device: str, geometry: Geometry, count: int) -> Iterator[Entry]:
     """Yield what `count` frames through one lane cost, first and last, and the memory that they took."""
     subject = f"{count} frames of {geometry} on {device}"
-    options = _options(device)
-    with open_lane(device, geometry, options) as lane:
-        fill(lane, frames(TestImage.PHOTOGRAPH, geometry, options.slots))
+    config = _config(device)
+    with open_lane(device, geometry, OPTIONS, config) as lane:
+        fill(lane, frames(TestImage.PHOTOGRAPH, geometry, config.slots))
         part = max(count // 10, 1)
         run_in_turn([lane], part)
         before = memory_held(device)
@@ -194,13 +194,15 @@ def measure_crowd(
 ) -> Iterator[Entry]:
     """Yield what a frame and a lane cost beside so many other lanes, `count` frames in all."""
     subject = f"{geometry} on {device}, lanes beside each other"
-    options = replace(_options(device), slots=2)
-    pictures = frames(TestImage.PHOTOGRAPH, geometry, options.slots)
+    config = replace(_config(device), slots=2)
+    pictures = frames(TestImage.PHOTOGRAPH, geometry, config.slots)
     limit = None
     for number in lanes:
         with ExitStack() as stack:
             before, began = memory_held(device), perf_counter()
-            opened = [stack.enter_context(open_lane(device, geometry, options)) for _ in range(number)]
+            opened = [
+                stack.enter_context(open_lane(device, geometry, OPTIONS, config)) for _ in range(number)
+            ]
             opening, held = perf_counter() - began, memory_held(device)
             for lane in opened:
                 fill(lane, pictures)
@@ -217,7 +219,7 @@ def run_in_turn(lanes: Sequence[Lane], each: int) -> float:
     began = perf_counter()
     for _ in range(each):
         for lane in lanes:
-            if lane.in_flight == lane.options.slots:
+            if lane.in_flight == lane.config.slots:
                 lane.collect()
             submit_born(lane)
     for lane in lanes:

@@ -11,7 +11,7 @@ from lumaflow.backend import open_lane
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Enhanced, Frame, Geometry, PixelFormat
 from lumaflow.lane import Lane
-from lumaflow.options import Hog, Lbp, Options
+from lumaflow.options import Hog, LaneConfig, Lbp, Options
 from lumaflow.stage import Stage
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.limits import Wire, cv2_seconds, measure_wire
@@ -19,9 +19,9 @@ from lumaflow_service.bench.limits import Wire, cv2_seconds, measure_wire
 OPTIONS = Options(hog=Hog(), lbp=Lbp())
 """The full job: CLAHE 8x8, OpenCV's HOG, uniform LBP."""
 
-ON_CUDA = {
-    "descriptors on the device": Options(hog=Hog(), lbp=Lbp(), timing_every=16, features_on_device=True),
-    "descriptors downloaded": Options(hog=Hog(), lbp=Lbp(), timing_every=16),
+CUDA_CONFIGS = {
+    "descriptors on the device": LaneConfig(timing_every=16, features_on_device=True),
+    "descriptors downloaded": LaneConfig(timing_every=16),
 }
 
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
@@ -65,11 +65,11 @@ def measure_lane(
 
     pictures : shown in turn, one a slot
     """
-    modes = {"": OPTIONS} if device == "cpu" else ON_CUDA
-    for mode, options in modes.items():
+    modes = {"": LaneConfig()} if device == "cpu" else CUDA_CONFIGS
+    for mode, config in modes.items():
         subject = f"{geometry} on {device}" + (f", {mode}" if mode else "")
         try:
-            with open_lane(device, geometry, options) as lane:
+            with open_lane(device, geometry, OPTIONS, config) as lane:
                 yield from _measure(subject, lane, pictures, frames)
         except DeviceError as error:
             yield Skipped(subject, "all", str(error))
@@ -117,7 +117,7 @@ def latency_figures(subject: str, seconds: Sequence[float], limit: Limit | None 
 
 def fill(lane: Lane, pictures: Sequence[Frame]) -> None:
     """Lay a picture into every slot. Twice round the ring, so that everything is compiled and captured."""
-    for _, picture in zip(range(2 * lane.options.slots), cycle(pictures), strict=False):
+    for _, picture in zip(range(2 * lane.config.slots), cycle(pictures), strict=False):
         for plane, source in zip(lane.next_input().planes, picture.planes, strict=True):
             np.copyto(plane, source)
         submit_born(lane)
@@ -139,7 +139,7 @@ def _pipelined(lane: Lane, frames: int) -> Calls:
     for _ in range(RUNS):
         began, computing = perf_counter(), process_time()
         for _ in range(frames):
-            if lane.in_flight == lane.options.slots:
+            if lane.in_flight == lane.config.slots:
                 calls.collect.append(_seconds_to_collect(lane))
             calls.submit.append(_seconds_to_submit(lane))
         while lane.in_flight:
@@ -151,7 +151,7 @@ def _pipelined(lane: Lane, frames: int) -> Calls:
 
 def _host_seconds(lane: Lane, settle: float) -> list[float]:
     # What the host itself does: the ring is filled, left to finish, and only then emptied.
-    slots, seconds = lane.options.slots, []
+    slots, seconds = lane.config.slots, []
     for _ in range(HOST_ROUNDS):
         submitting = [_seconds_to_submit(lane) for _ in range(slots)]
         until = perf_counter() + settle

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lumaflow.cuda.launch_config import CHOICES, DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.errors import DeviceError
 from lumaflow.frame import Frame, Geometry, PixelFormat
-from lumaflow.options import Equalization, Hog, Mode, Options
+from lumaflow.options import Equalization, Hog, LaneConfig, Mode, Options
 from lumaflow_service.bench.figure import Entry, Figure, Limit
 from lumaflow_service.bench.kernels import FULL_HD, ULTRA_HD, Size
 from lumaflow_service.bench.test_images import TestImage, frames
@@ -184,7 +184,7 @@ def _clock(index: int) -> Clock:
 def _results(index: int, job: TuneJob, frame: Frame, shapes: LaunchConfig) -> dict[str, NDArray[Any]]:
     from lumaflow.cuda.lane import CudaLane
 
-    with CudaLane(index, frame.geometry, job.options, shapes) as lane:
+    with CudaLane(index, frame.geometry, job.options, LaneConfig(), shapes) as lane:
         lane.submit(frame)
         enhanced = lane.collect()
         arrays = {"pixels": enhanced.frame.pixels, "bins": enhanced.bins, "hog": enhanced.hog}

@@ -39,7 +39,7 @@ def enhanced(frames: Iterable[Frame], job: LaneJob) -> Iterator[tuple[Frame, Enh
 def _through(lane: Lane, frames: Iterable[Frame]) -> Iterator[tuple[Frame, Enhanced]]:
     waiting: deque[Frame] = deque()
     for frame in frames:
-        if lane.in_flight == lane.options.slots:
+        if lane.in_flight == lane.config.slots:
             yield waiting.popleft(), lane.collect()
         lane.submit(frame)
         waiting.append(frame)

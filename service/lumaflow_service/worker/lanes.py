@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lumaflow.backend import open_lane
 from lumaflow.frame import Enhanced, Frame, Geometry
 from lumaflow.lane import Lane
+from lumaflow.options import LaneConfig
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.errors import not_kept
 from lumaflow_service.ipc.messages import Levels, size_of
@@ -29,7 +30,7 @@ class SourceLane:
         self.geometry = geometry
         self.options = options
         wanted = SourceOptions.model_validate(options).to_pipeline()
-        self.lane: Lane = open_lane(device, geometry, replace(wanted, slots=1))
+        self.lane: Lane = open_lane(device, geometry, wanted, LaneConfig(slots=1))
         self.raw, self.shown = Frame.empty(geometry), Frame.empty(self.lane.output)
         self.arrays: Arrays = {}
         self.figures: dict[str, Any] = {}

@@ -7,7 +7,7 @@ again as they were.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
 from typing import Any, cast
@@ -23,7 +23,7 @@ from lumaflow.cuda.launch_config import LaunchConfig
 from lumaflow.cuda.memory import DeviceBlock
 from lumaflow.frame import Enhanced, Frame
 from lumaflow.geometry import Geometry
-from lumaflow.options import Options
+from lumaflow.options import LaneConfig, Options
 
 STEPS = 64
 """Steps in one graph; about 8 us of its own that a graph takes to start then add .1 us to each."""
@@ -93,8 +93,11 @@ def _filled(
     shapes: LaunchConfig | None = None,
 ) -> Iterator[tuple[CudaLane, Enhanced]]:
     """A lane with a picture in every slot, and what came of the last one."""
-    alone = replace(options, slots=len(pictures), graph=False)
-    with CudaLane(index, geometry, alone, shapes) as lane, translate_cuda_errors("replaying a step"):
+    config = LaneConfig(slots=len(pictures), graph=False)
+    with (
+        CudaLane(index, geometry, options, config, shapes) as lane,
+        translate_cuda_errors("replaying a step"),
+    ):
         for picture in pictures:
             lane.submit(picture)
             enhanced = lane.collect()
@@ -107,7 +110,7 @@ def _bytes_of(enhanced: Enhanced) -> int:
 
 
 def _times(lane: CudaLane, moved_bytes: int) -> KernelTimes:
-    step, ring, stream = lane._step, lane._open_ring(), lane._streams.enhance
+    step, ring, stream = lane._step, lane._ring, lane._streams.enhance
     kernels = cast(dict[str, Kernel], step._kernels)
     watched = {name: RecordingKernel(kernel) for name, kernel in kernels.items()}
     kernels.update(watched)
@@ -132,7 +135,7 @@ def _times(lane: CudaLane, moved_bytes: int) -> KernelTimes:
 
 def _step_seconds(lane: CudaLane) -> list[float]:
     """A frame is described while the next one is mapped, as in the lane."""
-    step, ring, streams = lane._step, lane._open_ring(), lane._streams
+    step, ring, streams = lane._step, lane._ring, lane._streams
     enhance, hog = streams.enhance, streams.hog
     with captured(enhance) as graph:
         for number, slot in enumerate(islice(cycle(ring.slots), STEPS)):

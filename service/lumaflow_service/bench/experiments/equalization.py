@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from lumaflow.frame import Frame, PixelFormat
-from lumaflow.options import Equalization, Mode, Options
+from lumaflow.options import Equalization, LaneConfig, Mode, Options
 from lumaflow_service.bench.experiments.timing import PICTURES, SQUARE, kernel_seconds, lane_seconds
 from lumaflow_service.bench.figure import Entry, Figure, Limit
 from lumaflow_service.bench.test_images import TestImage, frames
@@ -75,9 +75,9 @@ def stage_figures(subject: str, stages: Mapping[str, Sequence[float]]) -> Iterat
 
 
 def _in_flight(index: int, shown: Sequence[Frame]) -> dict[int, float]:
-    options = replace(EQUALIZE, timing_every=16)
+    device = f"cuda:{index}"
     return {
-        number: lane_seconds(f"cuda:{index}", replace(options, slots=number), shown, FLIGHT_FRAMES)
+        number: lane_seconds(device, EQUALIZE, LaneConfig(number, timing_every=16), shown, FLIGHT_FRAMES)
         for number in IN_FLIGHT
     }
 

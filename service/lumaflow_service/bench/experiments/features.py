@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from lumaflow.errors import OptionError
 from lumaflow.frame import Frame
 from lumaflow.functions import hog
-from lumaflow.options import Equalization, Hog, Lbp, Mode, Options
+from lumaflow.options import Equalization, Hog, LaneConfig, Lbp, Mode, Options
 from lumaflow_service.bench.experiments.timing import FULL_HD, kernel_seconds, lane_seconds
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.people_detector import people_weights, window_scores
@@ -23,7 +23,8 @@ TOLERANCES = {"fp32": 2e-6, "fp16": 5e-4}
 """Largest difference from the CPU lane that the specification allows a descriptor."""
 SCORE_TOLERANCE = 1e-4
 
-OPTIONS = Options(Equalization(Mode.IDENTITY), hog=Hog(), lbp=Lbp(), timing_every=16, features_on_device=True)
+OPTIONS = Options(Equalization(Mode.IDENTITY), hog=Hog(), lbp=Lbp())
+CONFIG = LaneConfig(timing_every=16, features_on_device=True)
 CPU_FRAMES, LANE_FRAMES = 5, 300
 
 
@@ -50,12 +51,14 @@ def measure_features(index: int, shown: Sequence[Frame]) -> Iterator[Entry]:
     yield from _storage(index, pixels[0], kept)
     plain, private = SUMS
     rungs = {
-        "CPU lane": lane_seconds("cpu", OPTIONS, shown, CPU_FRAMES),
+        "CPU lane": lane_seconds("cpu", OPTIONS, CONFIG, shown, CPU_FRAMES),
         "first CUDA: global memory": _sum(reads["global memory"], hogs[plain], lbps[plain]),
         "memory: shared tiles and sums": _sum(*kept["fp32"], lbps[private]),
         "fp16": _sum(*kept["fp16"], lbps[private]),
         "fused kernels": _sum(*final.values()),
-        "fused + graph + streams, copies too": lane_seconds(f"cuda:{index}", OPTIONS, shown, LANE_FRAMES),
+        "fused + graph + streams, copies too": lane_seconds(
+            f"cuda:{index}", OPTIONS, CONFIG, shown, LANE_FRAMES
+        ),
     }
     yield from ladder_figures(SUBJECT, rungs)
 

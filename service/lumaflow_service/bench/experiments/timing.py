@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lumaflow.backend import open_lane
 from lumaflow.frame import Frame, Geometry, PixelFormat
-from lumaflow.options import Options
+from lumaflow.options import LaneConfig, Options
 from lumaflow_service.bench.mixed_load import run_in_turn
 from lumaflow_service.bench.pipeline import fill
 
@@ -28,9 +28,11 @@ def kernel_seconds(
     return next(samples for name, samples in times.items() if name.startswith(kernel))
 
 
-def lane_seconds(device: str, options: Options, shown: Sequence[Frame], each: int) -> float:
+def lane_seconds(
+    device: str, options: Options, config: LaneConfig, shown: Sequence[Frame], each: int
+) -> float:
     """Seconds a frame that a lane sustains, over `each` frames born in its slots."""
-    with open_lane(device, shown[0].geometry, options) as lane:
+    with open_lane(device, shown[0].geometry, options, config) as lane:
         fill(lane, shown)
         return run_in_turn([lane], each)
 
