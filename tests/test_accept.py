@@ -4,32 +4,32 @@ import pytest
 
 from lumaflow_service.api.accept import choose
 from lumaflow_service.errors import NotAcceptableError
-from lumaflow_service.ipc.messages import Media
+from lumaflow_service.ipc.media_type import MediaType
 
 
 @pytest.mark.parametrize(
     ("accept", "chosen"),
     [
-        ("", Media.PNG),
-        ("*/*", Media.PNG),
-        ("image/*", Media.PNG),
-        ("image/jpeg", Media.JPEG),
-        ("IMAGE/JPEG", Media.JPEG),
-        ("application/json", Media.JSON),
-        ("application/x-npz", Media.NPZ),
-        ("application/octet-stream", Media.RAW),
-        ("image/jpeg;q=0.5, application/json", Media.JSON),
-        ("image/jpeg;q=0.5, image/*;q=0.2", Media.JPEG),
-        ("text/html, image/jpeg;q=0.8, */*;q=0.1", Media.JPEG),
-        ("image/png;q=0, */*", Media.JPEG),
-        ("application/*", Media.RAW),
+        ("", MediaType.PNG),
+        ("*/*", MediaType.PNG),
+        ("image/*", MediaType.PNG),
+        ("image/jpeg", MediaType.JPEG),
+        ("IMAGE/JPEG", MediaType.JPEG),
+        ("application/json", MediaType.JSON),
+        ("application/x-npz", MediaType.NPZ),
+        ("application/octet-stream", MediaType.RAW),
+        ("image/jpeg;q=0.5, application/json", MediaType.JSON),
+        ("image/jpeg;q=0.5, image/*;q=0.2", MediaType.JPEG),
+        ("text/html, image/jpeg;q=0.8, */*;q=0.1", MediaType.JPEG),
+        ("image/png;q=0, */*", MediaType.JPEG),
+        ("application/*", MediaType.RAW),
     ],
 )
-def test_the_best_liked_type_is_chosen(accept: str, chosen: Media) -> None:
-    assert choose(accept, Media.PNG) is chosen
+def test_the_best_liked_type_is_chosen(accept: str, chosen: MediaType) -> None:
+    assert choose(accept, MediaType.PNG) is chosen
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/webp", "image/png;q=0", "image/png;q=no", "*/*;q=0"])
 def test_a_client_that_takes_none_of_them_is_told(accept: str) -> None:
     with pytest.raises(NotAcceptableError, match="can be answered as image/jpeg, image/png"):
-        choose(accept, Media.PNG)
+        choose(accept, MediaType.PNG)

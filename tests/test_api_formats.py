@@ -231,7 +231,7 @@ def test_a_source_fixed_to_an_alignment_takes_no_other(
     assert post(client, "fixed12", aligned).status_code == 200
     refused = post(client, "fixed12", dim(Geometry(40, 24, PixelFormat.GRAY12), rng))
     assert refused.status_code == 409
-    assert "40x24 gray12 msb: send that" in refused.json()["detail"]
+    assert "expected a frame of 40x24 gray12 msb" in refused.json()["detail"]
 
 
 # Images

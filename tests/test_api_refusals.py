@@ -207,7 +207,7 @@ def test_a_png_with_too_many_pixels_is_refused(small: RunningService) -> None:
 def test_a_frame_that_no_slot_can_hold_is_refused(small: RunningService) -> None:
     body = cv2.imencode(".png", np.zeros((900, 900, 3), np.uint8))[1].tobytes()
     answer = small.client.post("/v1/sources/big/frames", content=body, headers={"Content-Type": "image/png"})
-    check_problem(answer, 413, "buffer holds 1048576")
+    check_problem(answer, 413, "expected at most 1048576 bytes")
 
 
 def test_a_slow_body_is_a_408_and_its_slot_is_free_again(small: RunningService) -> None:

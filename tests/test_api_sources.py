@@ -76,7 +76,7 @@ def test_a_fixed_geometry_lets_no_other_frame_in(client: httpx.Client) -> None:
     assert send(client, "fixed").status_code == 200
     refused = send(client, "fixed", 4, 8)
     assert refused.status_code == 409
-    assert "4x8 gray8 came; this source is fixed to 8x4 gray8" in refused.json()["detail"]
+    assert "expected a frame of 8x4 gray8, got 4x8 gray8" in refused.json()["detail"]
     assert client.get("/v1/sources/fixed").json()["geometry_fixed"]
     client.patch("/v1/sources/fixed", json={"geometry": None})
     assert send(client, "fixed", 4, 8).status_code == 200

@@ -20,12 +20,15 @@ from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.sources import Sources, Upload
 from lumaflow_service.errors import BadFrameError, BusyError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
-from lumaflow_service.ipc.messages import Job, Media, Message, Op, Reply, send, socket_pair
-from lumaflow_service.ipc.slots import SharedSlot, SlotMemory, SlotRing
+from lumaflow_service.ipc.geometry_json import GeometryJson
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Message, Op, Reply
+from lumaflow_service.ipc.slots import SlotLease, SlotMemory, SlotRing
+from lumaflow_service.ipc.transport import send, socket_pair
 
-GRAY = (64, 48, "gray8")
+GRAY = GeometryJson(64, 48, "gray8")
 FRAME = bytes(range(64)) * 48
-JOB = Job(0, Op.FRAME, "gate", length=len(FRAME), media=Media.RAW, geometry=GRAY, answer=Media.RAW)
+JOB = Job(0, Op.FRAME, "gate", length=len(FRAME), media=MediaType.RAW, geometry=GRAY, answer=MediaType.RAW)
 
 
 def with_engine(check: Callable[[Engine, SlotRing], Awaitable[None]], device: str = "cpu") -> Engine:
@@ -33,15 +36,15 @@ def with_engine(check: Callable[[Engine, SlotRing], Awaitable[None]], device: st
 
     async def run() -> Engine:
         settings = Settings(device=device, slots=4, slot_bytes=1 << 20)
-        send = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
-        engine = Engine(send, settings, Metrics(CollectorRegistry()))
+        ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
+        engine = Engine(ring, settings, Metrics(CollectorRegistry()))
         engine.start()
         try:
             await ready(engine)
-            await check(engine, send)
+            await check(engine, ring)
         finally:
             await engine.stop()
-            send.close()
+            ring.close()
         return engine
 
     return asyncio.run(run())
@@ -54,9 +57,9 @@ async def ready(engine: Engine) -> None:
             await asyncio.sleep(0.02)
 
 
-def filled(send: SlotRing) -> SharedSlot:
+def filled(ring: SlotRing) -> SlotLease:
     """A slot with a frame in it."""
-    slot = send.acquire()
+    slot = ring.acquire()
     slot.buffer("frame", len(FRAME))[:] = FRAME
     return slot
 
@@ -66,8 +69,8 @@ def starting(check: Callable[[Engine], Awaitable[None]]) -> None:
 
     async def run() -> None:
         settings = Settings(device="cpu", slots=4, slot_bytes=1 << 20)
-        send = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
-        engine = Engine(send, settings, Metrics(CollectorRegistry()))
+        ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
+        engine = Engine(ring, settings, Metrics(CollectorRegistry()))
         engine.start()
         try:
             while engine.pid is None:
@@ -75,7 +78,7 @@ def starting(check: Callable[[Engine], Awaitable[None]]) -> None:
             await check(engine)
         finally:
             await engine.stop()
-            send.close()
+            ring.close()
 
     asyncio.run(run())
 
@@ -103,7 +106,7 @@ def test_the_last_words_of_a_child_that_left_mail_unread_are_heard() -> None:
             child.send(Job(0, Op.PING))
             send(theirs, Reply(0, "DeviceError", "no GPU"))
             theirs.close()
-            asyncio.get_running_loop().add_reader(ours, child._read)
+            asyncio.get_running_loop().add_reader(ours, child.read)
             await asyncio.wait_for(gone.wait(), 5)
         return heard
 
@@ -127,38 +130,38 @@ def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPa
 
 
 def test_jobs_are_answered_and_slots_come_back() -> None:
-    async def check(engine: Engine, send: SlotRing) -> None:
-        slots = [filled(send) for _ in range(4)]
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        slots = [filled(ring) for _ in range(4)]
         replies = await asyncio.gather(*(engine.call(JOB, slot) for slot in slots))
         assert [reply.lut for reply in replies] == ["own", "previous", "previous", "previous"]
-        assert send.in_use == 4
+        assert ring.in_use == 4
         for slot in slots:
-            send.release(slot)
-        assert send.in_use == 0
+            slot.settle()
+        assert ring.in_use == 0
 
     with_engine(check)
 
 
 def test_a_slot_whose_client_left_is_free_only_after_the_reply() -> None:
-    async def check(engine: Engine, send: SlotRing) -> None:
-        slot = filled(send)
+    async def check(engine: Engine, ring: SlotRing) -> None:
+        slot = filled(ring)
         waiting = asyncio.create_task(engine.call(JOB, slot))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        send.release(slot)
-        assert send.in_use == 1
+        slot.settle()
+        assert ring.in_use == 1
         async with asyncio.timeout(10):
-            while send.in_use:
+            while ring.in_use:
                 await asyncio.sleep(0.01)
 
     with_engine(check)
 
 
 def test_a_poison_frame_is_refused_after_two_deaths() -> None:
-    async def check(engine: Engine, send: SlotRing) -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
         for _ in range(2):
-            slot = filled(send)
+            slot = filled(ring)
             assert engine.pid
             os.kill(engine.pid, signal.SIGSTOP)
             waiting = asyncio.create_task(engine.call(JOB, slot))
@@ -166,10 +169,10 @@ def test_a_poison_frame_is_refused_after_two_deaths() -> None:
             os.kill(engine.pid, signal.SIGKILL)
             with pytest.raises(WorkerUnavailableError, match="died with this frame"):
                 await waiting
-            send.release(slot)
+            slot.settle()
             assert not engine.ready
             await ready(engine)
-        slot = filled(send)
+        slot = filled(ring)
         with pytest.raises(BadFrameError, match="died 2 times"):
             await engine.call(JOB, slot)
         slot.buffer("frame", 1)[0] = 77
@@ -179,16 +182,16 @@ def test_a_poison_frame_is_refused_after_two_deaths() -> None:
 
 
 def test_a_device_that_is_not_there_is_a_failure_for_good() -> None:
-    async def check(engine: Engine, send: SlotRing) -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
         with pytest.raises(WorkerUnavailableError):
-            await engine.call(JOB, filled(send))
+            await engine.call(JOB, filled(ring))
 
     engine = with_engine(check, "cuda:77")
     assert "cuda:77 was asked for" in str(engine.failure)
 
 
 def test_a_queue_takes_so_many_frames_and_no_more() -> None:
-    async def check(engine: Engine, send: SlotRing) -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
         sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
         with sources.enter("gate"), sources.enter("gate"):
             with pytest.raises(BusyError, match="2 frames of 'gate' are waiting"), sources.enter("gate"):
@@ -201,13 +204,13 @@ def test_a_queue_takes_so_many_frames_and_no_more() -> None:
 
 
 def test_a_source_counts_its_frames() -> None:
-    async def check(engine: Engine, send: SlotRing) -> None:
+    async def check(engine: Engine, ring: SlotRing) -> None:
         sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
         for number in range(3):
-            slot = filled(send)
+            slot = filled(ring)
             with sources.enter("gate") as source:
-                reply = await sources.enhance(source, slot, Upload(Media.RAW, len(FRAME), 0.0, GRAY))
-            send.release(slot)
+                reply = await sources.enhance(source, slot, Upload(MediaType.RAW, len(FRAME), 0.0, GRAY))
+            slot.settle()
             assert reply.sequence == number
         assert (source.frames, source.last, source.waiting) == (3, reply, 0)
         assert source.live

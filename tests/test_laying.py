@@ -7,7 +7,9 @@ from av.video.frame import VideoFrame
 from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
-from lumaflow_service.ipc.messages import FrameReady, Levels, pack, unpack
+from lumaflow_service.ipc.geometry_json import GeometryJson
+from lumaflow_service.ipc.messages import FrameReady
+from lumaflow_service.ipc.transport import pack, unpack
 from lumaflow_service.media.codec import displayed
 from lumaflow_service.media.color import BT601, BT709, BT2020, FULL, LIMITED, UNSAID
 from lumaflow_service.media.slot_format import matrix_of, slot_geometry, write_to_slot
@@ -128,7 +130,8 @@ def test_the_matrix_goes_with_the_frame(tag: int, matrix: Matrix) -> None:
 
 def test_range_and_matrix_travel_with_the_message() -> None:
     geometry = Geometry(4, 4, PixelFormat.GRAY12, Range.LIMITED, Alignment.LSB)
-    message = FrameReady(1, 2, (4, 4, "gray12"), Levels.of(geometry, Matrix.BT709))
+    message = FrameReady(1, 2, GeometryJson.of(geometry, Matrix.BT709))
     again = unpack(pack(message))
     assert isinstance(again, FrameReady)
-    assert again.levels == message.levels
+    assert again.geometry == message.geometry
+    assert again.geometry.geometry == geometry

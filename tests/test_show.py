@@ -16,7 +16,8 @@ from lumaflow_service.camera.outputs.signal_lost import lost_since
 from lumaflow_service.config.model import CameraConfig, RecordConfig
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.cameras import clamped
-from lumaflow_service.ipc.messages import EnhancedReady, Levels, size_of
+from lumaflow_service.ipc.geometry_json import GeometryJson
+from lumaflow_service.ipc.messages import EnhancedReady
 from lumaflow_service.ipc.slots import SlotMemory
 from lumaflow_service.media.codec import displayed
 from lumaflow_service.media.color import BT601, BT709, FULL, LIMITED, YuvConversion, to_bgr
@@ -32,7 +33,7 @@ def shown(frame: VideoFrame) -> OutputFrame:
     geometry, memory = slot_geometry(frame), SlotMemory.create(1, 1 << 20)
     write_to_slot(frame, geometry, memory.buffer(0, "enhanced", geometry.frame_bytes))
     shot = CapturedFrame(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False)
-    message = EnhancedReady(0, 0, size_of(geometry), Levels.of(geometry, matrix_of(frame)), 1, 1, "previous")
+    message = EnhancedReady(0, 0, GeometryJson.of(geometry, matrix_of(frame)), 1, 1, "previous")
     show = OutputFrame.of(shot, message, memory)
     memory.buffer(0, "enhanced", geometry.frame_bytes)[:] = bytes(geometry.frame_bytes)
     memory.close()
@@ -114,8 +115,8 @@ def test_the_stand_in_for_a_lost_camera_goes_into_the_same_recording(tmp_path: P
 
 def test_a_turned_picture_is_read_as_it_was_turned() -> None:
     frame, memory = decoded("yuv420p"), SlotMemory.create(1, 1 << 20)
-    levels = Levels.of(slot_geometry(frame), matrix_of(frame))
-    message = EnhancedReady(0, 0, (32, 48, "i420"), levels, 1, 1, "own")
+    upright = GeometryJson.of(slot_geometry(frame), matrix_of(frame))._replace(width=32, height=48)
+    message = EnhancedReady(0, 0, upright, 1, 1, "own")
     show = OutputFrame.of(CapturedFrame(1, frame, 0, BASE, 0.0, 0.0, 1, corrupt=False), message, memory)
     assert show.size == (32, 48)
     assert [plane.shape for plane in show.frame.planes] == [(48, 32), (24, 16), (24, 16)]

@@ -1,7 +1,6 @@
 """The slot ring: shared memory, handed out and taken back."""
 
 import os
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -59,58 +58,80 @@ def test_a_slot_is_handed_out_once(ring: SlotRing) -> None:
 
 
 def test_kept_back_slots_are_for_others(ring: SlotRing) -> None:
-    ring.acquire(spare=2)
+    ring.acquire(reserved=2)
     with pytest.raises(BusyError):
-        ring.acquire(spare=2)
+        ring.acquire(reserved=2)
     assert ring.acquire()
 
 
 def test_generation_grows_with_every_use(ring: SlotRing) -> None:
     slot = ring.acquire()
     first = slot.generation
-    ring.release(slot)
+    slot.settle()
     for _ in range(3):
-        ring.release(ring.acquire())
-    with pytest.raises(StateError, match=re.escape(f"generation {first} of slot {slot.index} came")):
+        ring.acquire().settle()
+    with pytest.raises(StateError, match=f"of slot {slot.index}, got {first}"):
         ring.memory.check(slot.index, first)
 
 
 def test_a_slot_in_flight_is_free_only_when_settled(ring: SlotRing) -> None:
-    slot = ring.acquire()
-    slot.in_flight = True
-    ring.release(slot)
+    with ring.acquire() as slot:
+        slot.hand_over()
     assert ring.in_use == 1
-    ring.settled(slot)
+    slot.settle()
     assert ring.in_use == 0
 
 
 def test_a_settled_slot_stays_taken_until_it_is_released(ring: SlotRing) -> None:
-    slot = ring.acquire()
-    slot.in_flight = True
-    ring.settled(slot)
-    assert ring.in_use == 1
-    ring.release(slot)
+    with ring.acquire() as slot:
+        slot.hand_over()
+        slot.settle()
+        assert ring.in_use == 1
     assert ring.in_use == 0
+
+
+def test_a_slot_with_two_jobs_is_free_only_when_both_are_settled(ring: SlotRing) -> None:
+    with ring.acquire() as slot:
+        slot.hand_over()
+        slot.hand_over()
+    slot.settle()
+    assert ring.in_use == 1
+    slot.settle()
+    assert ring.in_use == 0
+
+
+def test_a_slot_is_free_after_an_exception(ring: SlotRing) -> None:
+    with pytest.raises(ZeroDivisionError), ring.acquire():
+        _ = 1 / 0
+    assert ring.in_use == 0
+
+
+def test_a_slot_that_is_settled_too_often_is_an_error_and_not_freed_twice(ring: SlotRing) -> None:
+    slot = ring.acquire()
+    slot.settle()
+    with pytest.raises(StateError, match="which is free"):
+        slot.settle()
+    assert len({ring.acquire().index for _ in range(3)}) == 3
 
 
 @pytest.mark.parametrize("slot", [-1, 3])
 def test_a_slot_that_does_not_exist_is_refused(ring: SlotRing, slot: int) -> None:
-    with pytest.raises(StateError, match=r"slots 0\.\.2"):
+    with pytest.raises(StateError, match=r"expected a slot in 0\.\.2"):
         ring.memory.check(slot, 1)
 
 
 @pytest.mark.parametrize("length", [-1, 10_001])
 def test_a_length_outside_the_buffer_is_refused(ring: SlotRing, length: int) -> None:
-    with pytest.raises(TooLargeError, match="buffer holds 10000"):
+    with pytest.raises(TooLargeError, match="at most 10000 bytes"):
         ring.memory.buffer(0, "body", length)
 
 
-def test_pictures_are_the_frame_and_enhanced_buffers_alone() -> None:
+def test_pixel_buffers_are_the_frame_and_enhanced_buffers_alone() -> None:
     memory = SlotMemory.create(slots=2, slot_bytes=5000)
     for name, value in (("body", b"b"), ("frame", b"f"), ("enhanced", b"e"), ("answer", b"a")):
         memory.buffer(1, name, 5000)[:] = value * 5000
-    assert set(bytes(memory.pictures(1))) == {0, *b"fe"}
-    assert len(memory.pictures(1)) == 2 * whole_pages(5000)
-    memory.pictures(1)[:1] = b"x"
+    assert set(bytes(memory.pixel_buffers(1))) == {0, *b"fe"}
+    assert len(memory.pixel_buffers(1)) == 2 * whole_pages(5000)
+    memory.pixel_buffers(1)[:1] = b"x"
     assert memory.buffer(1, "frame", 1) == b"x"
     memory.close()

@@ -14,8 +14,8 @@ from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.camera_supervisor import CameraSupervisor, ServiceParts
 from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.sources import Sources
-from lumaflow_service.ipc.messages import Assignment, FrameReady, Job, Reply
-from lumaflow_service.ipc.slots import SharedSlot, SlotMemory, SlotRing
+from lumaflow_service.ipc.messages import CameraAssignment, FrameReady, Job, Reply
+from lumaflow_service.ipc.slots import SlotLease, SlotMemory, SlotRing
 
 INTERVAL = 0.25
 SLOW = 1.5 * INTERVAL
@@ -29,7 +29,7 @@ class SlowEngine:
     def __init__(self) -> None:
         self.free_at = 0.0
 
-    async def submit(self, job: Job, slot: SharedSlot) -> Reply:
+    async def submit(self, job: Job, slot: SlotLease) -> Reply:
         """Answer when all that came before is done, and this."""
         now = asyncio.get_running_loop().time()
         self.free_at = max(self.free_at, now) + SLOW
@@ -75,7 +75,7 @@ async def watched(server: Server, frames: int) -> tuple[Ages, list[int]]:
     camera = CameraConfig.model_validate({"url": server.url("slow")})
     sources.put("gate", SourceOptions(), None)
     limits = {"max_pixels": 1 << 20, "max_bytes": 1 << 20}
-    assignment = Assignment("gate", camera.without_options, ["127.0.0.0/8"], [], "/", limits)
+    assignment = CameraAssignment("gate", camera.without_options, ["127.0.0.0/8"], [], "/", limits)
     supervisor = CameraSupervisor(assignment, "live", [], ServiceParts(ring, engine, sources, metrics))  # type: ignore[arg-type]
     numbers: list[int] = []
     supervisor.start()

@@ -1,4 +1,4 @@
-"""The worker process, spoken to through its doorbell without an API process."""
+"""The worker process, spoken to through its connection without an API process."""
 
 import itertools
 import json
@@ -12,8 +12,11 @@ import cv2
 import numpy as np
 import pytest
 
-from lumaflow_service.ipc.messages import Job, Media, Op, Reply, WorkerStarted, pack, socket_pair, unpack
+from lumaflow_service.ipc.geometry_json import GeometryJson
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Op, Reply, WorkerStarted
 from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.ipc.transport import pack, socket_pair, unpack
 
 SLOTS, SLOT_BYTES = 4, 1 << 20
 LIMITS = {
@@ -27,17 +30,17 @@ LIMITS = {
     "lane_idle_seconds": 300.0,
     "worker_bytes": 16 << 30,
 }
-GRAY = (64, 48, "gray8")
+GRAY = GeometryJson(64, 48, "gray8")
 FRAME = bytes(range(64)) * 48
 
 
 class Desk:
-    """The API process's end: rings the doorbell and waits for the reply of the same job."""
+    """The API process's end: rings the connection and waits for the reply of the same job."""
 
     def __init__(self, limits: dict[str, object]) -> None:
         self.memory = SlotMemory.create(SLOTS, SLOT_BYTES)
-        self.doorbell, theirs = socket_pair()
-        self.doorbell.settimeout(120)
+        self.connection, theirs = socket_pair()
+        self.connection.settimeout(120)
         descriptors = (theirs.fileno(), self.memory.fd)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "lumaflow_service.worker", *map(str, descriptors), json.dumps(limits)],
@@ -49,14 +52,14 @@ class Desk:
 
     def receive(self) -> WorkerStarted | Reply:
         """The next message of the worker."""
-        message = unpack(self.doorbell.recv(1 << 16))
+        message = unpack(self.connection.recv(1 << 16))
         assert isinstance(message, WorkerStarted | Reply)
         return message
 
     def ring(self, job: Job) -> int:
         """Send a job; returns its id."""
         job = replace(job, id=next(self._ids))
-        self.doorbell.send(pack(job))
+        self.connection.send(pack(job))
         return job.id
 
     def ask(self, job: Job) -> Reply:
@@ -71,18 +74,20 @@ class Desk:
         """A raw gray frame laid into a slot, as a job."""
         generation = self.memory.renew(slot)
         self.memory.buffer(slot, "frame", len(data))[:] = data
-        job = Job(0, Op.FRAME, source, slot, generation, len(data), Media.RAW, GRAY, answer=Media.RAW)
+        job = Job(0, Op.FRAME, source, slot, generation, len(data), MediaType.RAW, GRAY, answer=MediaType.RAW)
         return replace(job, **more)  # type: ignore[arg-type]
 
-    def image(self, source: str, data: bytes, media: Media, **more: object) -> Job:
+    def image(self, source: str, data: bytes, media: MediaType, **more: object) -> Job:
         """An encoded frame laid into slot 0, as a job."""
         generation = self.memory.renew(0)
         self.memory.buffer(0, "body", len(data))[:] = data
-        return replace(Job(0, Op.FRAME, source, 0, generation, len(data), media, answer=Media.JSON), **more)  # type: ignore[arg-type]
+        return replace(
+            Job(0, Op.FRAME, source, 0, generation, len(data), media, answer=MediaType.JSON), **more
+        )  # type: ignore[arg-type]
 
     def close(self) -> int:
         """Hang up; returns the worker's exit status."""
-        self.doorbell.close()
+        self.connection.close()
         status = self.process.wait(2)
         assert self.process.stderr
         self.process.stderr.close()
@@ -113,7 +118,7 @@ def test_the_canary_says_where_it_sang(desk: Desk) -> None:
 def test_a_frame_is_enhanced_from_slot_to_slot(desk: Desk) -> None:
     reply = desk.ask(desk.frame("a", sequence=41))
     assert (reply.error, reply.buffer, reply.length) == ("", "enhanced", len(FRAME))
-    assert (reply.sequence, reply.lut, reply.geometry) == (41, "own", GRAY)
+    assert (reply.sequence, reply.lut, reply.geometry) == (41, "own", GRAY._replace(range="full"))
     enhanced = np.frombuffer(desk.memory.buffer(0, "enhanced", len(FRAME)), np.uint8)
     assert enhanced.std() > np.frombuffer(FRAME, np.uint8).std()
     assert bytes(desk.memory.buffer(0, "frame", len(FRAME))) == FRAME
@@ -121,7 +126,7 @@ def test_a_frame_is_enhanced_from_slot_to_slot(desk: Desk) -> None:
 
 def test_an_encoded_answer_leaves_the_body_as_it_came(desk: Desk) -> None:
     body = cv2.imencode(".png", np.full((20, 30), 9, np.uint8))[1].tobytes()
-    reply = desk.ask(desk.image("png", body, Media.PNG, answer=Media.PNG))
+    reply = desk.ask(desk.image("png", body, MediaType.PNG, answer=MediaType.PNG))
     assert reply.error == ""
     assert bytes(desk.memory.buffer(0, "body", len(body))) == body
     assert bytes(desk.memory.buffer(0, reply.buffer, 8)) == b"\x89PNG\r\n\x1a\n"
@@ -129,7 +134,7 @@ def test_an_encoded_answer_leaves_the_body_as_it_came(desk: Desk) -> None:
 
 def test_frames_of_one_source_keep_their_order_though_the_first_takes_longer_to_decode(desk: Desk) -> None:
     slow = cv2.imencode(".png", np.random.default_rng(1).integers(0, 255, (250, 390), np.uint8))[1].tobytes()
-    first = desk.ring(desk.image("order", slow, Media.PNG, sequence=0))
+    first = desk.ring(desk.image("order", slow, MediaType.PNG, sequence=0))
     second = desk.ring(desk.frame("order", slot=1, sequence=1))
     third = desk.ring(desk.frame("order", slot=2, sequence=2))
     replies = [desk.receive() for _ in range(3)]
@@ -143,9 +148,9 @@ def test_frames_of_one_source_keep_their_order_though_the_first_takes_longer_to_
         ({"generation": 0}, "StateError"),
         ({"slot": SLOTS}, "StateError"),
         ({"slot": -1}, "StateError"),
-        ({"geometry": (4000, 4000, "gray8")}, "TooLargeError"),
-        ({"geometry": (0, 4, "gray8")}, "FrameError"),
-        ({"geometry": (4, 4, "cmyk")}, "LumaflowError"),
+        ({"geometry": GeometryJson(4000, 4000, "gray8")}, "TooLargeError"),
+        ({"geometry": GeometryJson(0, 4, "gray8")}, "FrameError"),
+        ({"geometry": GeometryJson(4, 4, "cmyk")}, "LumaflowError"),
         ({"geometry": None}, "LumaflowError"),
         ({"options": {"mode": "loud"}}, "LumaflowError"),
         ({"media": "image/png", "length": SLOT_BYTES + 1, "geometry": None}, "TooLargeError"),
@@ -162,13 +167,13 @@ def test_a_job_that_cannot_be_is_refused_and_the_worker_lives(
 
 
 def test_what_is_no_job_is_passed_over(desk: Desk) -> None:
-    desk.doorbell.send(pack(WorkerStarted("cpu", "echo")))
+    desk.connection.send(pack(WorkerStarted("cpu", "echo")))
     assert desk.ask(Job(0, Op.PING)).error == ""
 
 
 def test_a_frame_of_another_geometry_than_fixed_is_refused(desk: Desk) -> None:
     body = cv2.imencode(".png", np.full((20, 30), 9, np.uint8))[1].tobytes()
-    reply = desk.ask(desk.image("fixed", body, Media.PNG, geometry=(31, 20, "gray8")))
+    reply = desk.ask(desk.image("fixed", body, MediaType.PNG, geometry=GeometryJson(31, 20, "gray8")))
     assert reply.error == "GeometryConflictError"
     assert "30x20 gray8 came" in reply.text
 
@@ -200,8 +205,8 @@ def test_a_view_of_a_source_without_a_frame_is_refused(desk: Desk) -> None:
 def test_an_answer_larger_than_its_buffer_is_refused(desk: Desk) -> None:
     data = bytes(300 * 300)
     features = {"features": ["hog", "lbp"], "lbp_mapping": "raw", "tiles": "64x64"}
-    geometry = (300, 300, "gray8")
-    job = desk.frame("wide", data, geometry=geometry, options=features, answer=Media.NPZ)
+    geometry = GeometryJson(300, 300, "gray8")
+    job = desk.frame("wide", data, geometry=geometry, options=features, answer=MediaType.NPZ)
     reply = desk.ask(job)
     assert reply.error == "TooLargeError"
 
@@ -216,7 +221,7 @@ def test_a_device_that_is_not_there_is_said_before_the_end() -> None:
     desk.close()
 
 
-def test_the_worker_leaves_when_the_doorbell_closes_even_in_the_middle_of_work() -> None:
+def test_the_worker_leaves_when_the_connection_closes_even_in_the_middle_of_work() -> None:
     desk = Desk(LIMITS)
     desk.receive()
     desk.ring(Job(0, Op.CANARY))

@@ -1,19 +1,19 @@
 """Choosing the media type of an answer by the client's Accept header (RFC 9110, 12.5.1)."""
 
 from lumaflow_service.errors import NotAcceptableError
-from lumaflow_service.ipc.messages import Media
+from lumaflow_service.ipc.media_type import MediaType
 
 
-def choose(accept: str, default: Media) -> Media:
-    """The offered type the client likes best; among equals `default`, then the order of `Media`.
+def choose(accept: str, default: MediaType) -> MediaType:
+    """The offered type the client likes best; among equals `default`, then the order of `MediaType`.
 
     Raises NotAcceptableError when the client takes none of them.
     """
     ranges = [quality_of(part) for part in accept.split(",") if part.strip()] or [("*/*", 1.0)]
-    offers = [default, *(media for media in Media if media is not default)]
+    offers = [default, *(media for media in MediaType if media is not default)]
     best = max(offers, key=lambda media: liking(media, ranges))
     if liking(best, ranges) <= 0:
-        raise NotAcceptableError(f"Accept: {accept} came; a frame can be answered as {', '.join(Media)}")
+        raise NotAcceptableError(f"Accept: {accept} came; a frame can be answered as {', '.join(MediaType)}")
     return best
 
 
@@ -29,7 +29,7 @@ def quality_of(part: str) -> tuple[str, float]:
     return media, 1.0
 
 
-def liking(media: Media, ranges: list[tuple[str, float]]) -> float:
+def liking(media: MediaType, ranges: list[tuple[str, float]]) -> float:
     """The weight of the most specific range that covers this type; 0 when none does."""
     kind = media.split("/")[0]
     for pattern in (media, f"{kind}/*", "*/*"):

@@ -2,17 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.errors import BadFrameError, SlowBodyError, TooLargeError
-from lumaflow_service.ipc.slots import SharedSlot, SlotRing
+from lumaflow_service.ipc.slots import RESERVED_SLOTS, SlotLease, SlotRing
 
-KEPT_BACK = 2
-"""Slots that frames leave to snapshots and other views."""
 DRAIN_BYTES, DRAIN_SECONDS = 4 << 20, 0.5
 """How much of a refused body is still read, so that the client sees the answer and not a reset."""
 
@@ -20,7 +18,7 @@ DRAIN_BYTES, DRAIN_SECONDS = 4 << 20, 0.5
 @asynccontextmanager
 async def received(
     request: Request, ring: SlotRing, raw: FrameFormat | None, seconds: float
-) -> AsyncIterator[tuple[SharedSlot, int]]:
+) -> AsyncIterator[tuple[SlotLease, int]]:
     """A slot with the request's body in it, and its length; the slot is given back afterwards.
 
     A `raw` frame lies in the frame buffer, an image in the body buffer. Raises BadFrameError (a raw frame of
@@ -28,37 +26,33 @@ async def received(
     """
     exact = raw.frame_bytes if raw else None
     check_length(request, ring.memory.slot_bytes, exact)
-    slot, length = await receive(request, ring, "frame" if raw else "body", seconds)
-    try:
+    with ExitStack() as leases:
+        slot, length = await receive(request, ring, leases, "frame" if raw else "body", seconds)
         if exact is not None and length != exact:
             raise wrong_length(length, exact)
         yield slot, length
-    finally:
-        ring.release(slot)
 
 
-async def receive(request: Request, ring: SlotRing, buffer: str, seconds: float) -> tuple[SharedSlot, int]:
-    """Take a slot when the first bytes are there, and write chunk after chunk into it."""
-    slot: SharedSlot | None = None
+async def receive(
+    request: Request, ring: SlotRing, leases: ExitStack, buffer: str, seconds: float
+) -> tuple[SlotLease, int]:
+    """Acquire a slot, owned by `leases`, with the first chunk, and write the body into it."""
+    slot: SlotLease | None = None
     end = 0
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.stream():
-                slot = slot or ring.acquire(KEPT_BACK)
+                slot = slot or leases.enter_context(ring.acquire(RESERVED_SLOTS))
                 start, end = end, end + len(chunk)
-                if end > slot.memory.slot_bytes:
-                    raise too_large(end, slot.memory.slot_bytes)
+                if end > ring.memory.slot_bytes:
+                    raise too_large(end, ring.memory.slot_bytes)
                 slot.buffer(buffer, end)[start:] = chunk
         assert slot is not None  # the stream ends with an empty chunk
         return slot, end
-    except BaseException as error:
-        if slot is not None:
-            ring.release(slot)
-        if isinstance(error, TimeoutError):
-            raise SlowBodyError(
-                f"{end} bytes of a body came within {seconds:g} s; send it faster, or a smaller frame"
-            ) from error
-        raise
+    except TimeoutError as error:
+        raise SlowBodyError(
+            f"{end} bytes of a body came within {seconds:g} s; send it faster, or a smaller frame"
+        ) from error
 
 
 def check_length(request: Request, most: int, exact: int | None) -> None:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
 from lumaflow.geometry import MAX_SIDE_PX, Geometry
-from lumaflow_service.ipc.messages import Levels, Size, geometry_of
+from lumaflow_service.ipc.geometry_json import GeometryJson
 
 
 class FrameFormat(BaseModel):
@@ -22,31 +22,13 @@ class FrameFormat(BaseModel):
     matrix: Matrix = Field(Matrix.UNSPECIFIED, description="unspecified: bt601 below 720 lines, else bt709")
 
     @classmethod
-    def of(cls, size: Size | None, levels: Levels) -> Self | None:
-        """The shape of a message's geometry."""
-        return cls.of_geometry(geometry_of(size, levels), levels) if size else None
+    def of(cls, geometry: GeometryJson | None) -> Self | None:
+        """The frame format of a geometry in a message."""
+        return cls.model_validate(geometry._asdict()) if geometry else None
 
-    @classmethod
-    def of_geometry(cls, geometry: Geometry, levels: Levels) -> Self:
-        """The shape of frames of this geometry and of the matrix in `levels`."""
-        return cls(
-            width=geometry.width,
-            height=geometry.height,
-            format=geometry.pixel_format,
-            range=geometry.range,
-            alignment=geometry.alignment,
-            matrix=levels.matrix,
-        )
-
-    @property
-    def size(self) -> Size:
-        """This shape as it travels in messages."""
-        return self.width, self.height, str(self.format)
-
-    @property
-    def levels(self) -> Levels:
-        """How its samples are to be read, what is not said settled as the pipeline does."""
-        return Levels.of(self.geometry, self.matrix)
+    def to_json(self) -> GeometryJson:
+        """The geometry for a message; an unspecified range gets the default of the pixel format."""
+        return GeometryJson.of(self.geometry, self.matrix)
 
     @property
     def geometry(self) -> Geometry:
@@ -61,11 +43,6 @@ class FrameFormat(BaseModel):
 
 class FixedFormat(FrameFormat):
     """The shape of all frames of a source; one that no frame can have is refused."""
-
-    @property
-    def fixed(self) -> tuple[Size, Levels]:
-        """This shape as a source is fixed to it."""
-        return self.size, self.levels
 
     @model_validator(mode="after")
     def possible(self) -> Self:

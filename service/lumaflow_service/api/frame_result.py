@@ -28,7 +28,7 @@ class FrameResult(BaseModel):
             lut=reply.lut,
             lut_age=reply.lut_age,
             device=reply.device,
-            geometry=FrameFormat.of(reply.geometry, reply.levels),
+            geometry=FrameFormat.of(reply.geometry),
             clamped=reply.clamped,
             stage_seconds=reply.stage_seconds,
             frame_seconds=reply.frame_seconds,

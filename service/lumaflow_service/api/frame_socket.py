@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
 from pydantic import Field
 
 from lumaflow.errors import LumaflowError
-from lumaflow_service.api.body import KEPT_BACK, wrong_length
+from lumaflow_service.api.body import wrong_length
 from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.api.frames import content_of
 from lumaflow_service.api.problems import Problem, status_of
@@ -21,17 +21,18 @@ from lumaflow_service.api.websocket_handshake import accept_websocket, reject_we
 from lumaflow_service.config.options import Feature
 from lumaflow_service.control.sources import Upload
 from lumaflow_service.errors import UnsupportedMediaError
-from lumaflow_service.ipc.messages import USUAL, Media
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.slots import RESERVED_SLOTS
 
 router = APIRouter()
 
-MAGIC = {b"\xff\xd8\xff": Media.JPEG, b"\x89PNG": Media.PNG}
+MAGIC = {b"\xff\xd8\xff": MediaType.JPEG, b"\x89PNG": MediaType.PNG}
 
 
 class SocketQuery(FrameQuery):
     """What the query says of all frames of a connection; those with a `format` are raw."""
 
-    answer: Media | None = Field(None, description="media type of the answers; default that of the frame")
+    answer: MediaType | None = Field(None, description="media type of the answers; default that of the frame")
 
 
 @router.websocket("/v1/sources/{source}/frames")
@@ -102,37 +103,33 @@ class FrameConnection:
     house: AppState
     source: str
     raw: FrameFormat | None
-    answer: Media | None
+    answer: MediaType | None
     features: list[Feature] | None
 
     async def enhance(self, body: bytes) -> bytes:
         """The answer to one frame. Raises LumaflowError."""
         upload = self._upload(body)
-        slot = self.house.ring.acquire(KEPT_BACK)
-        try:
+        with self.house.ring.acquire(RESERVED_SLOTS) as slot:
             slot.buffer("frame" if self.raw else "body", len(body))[:] = body
             with self.house.sources.enter(self.source) as sender:
                 reply = await self.house.sources.enhance(sender, slot, upload)
             return content_of(reply, slot, upload.answer)
-        finally:
-            self.house.ring.release(slot)
 
     def _upload(self, body: bytes) -> Upload:
         if self.raw and len(body) != self.raw.frame_bytes:
             raise wrong_length(len(body), self.raw.frame_bytes)
-        media = Media.RAW if self.raw else image_type(body)
+        media = MediaType.RAW if self.raw else image_type(body)
         return Upload(
             media,
             len(body),
             time.monotonic(),
-            self.raw.size if self.raw else None,
-            self.raw.levels if self.raw else USUAL,
+            self.raw.to_json() if self.raw else None,
             self.answer or media,
             self.features,
         )
 
 
-def image_type(body: bytes) -> Media:
+def image_type(body: bytes) -> MediaType:
     """What an image is by its first bytes. Raises UnsupportedMediaError."""
     for magic, media in MAGIC.items():
         if body.startswith(magic):

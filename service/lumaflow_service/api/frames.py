@@ -14,12 +14,13 @@ from lumaflow_service.api.query import FrameQuery, features_in
 from lumaflow_service.api.state import SourceId, State
 from lumaflow_service.control.sources import Upload
 from lumaflow_service.errors import UnsupportedMediaError
-from lumaflow_service.ipc.messages import Media, Reply
-from lumaflow_service.ipc.slots import SharedSlot
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Reply
+from lumaflow_service.ipc.slots import SlotLease
 
 router = APIRouter()
 
-TAKEN = (Media.JPEG, Media.PNG, Media.RAW)
+TAKEN = (MediaType.JPEG, MediaType.PNG, MediaType.RAW)
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -46,10 +47,10 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
             "Server-Timing": {"description": "time of every stage in ms", "schema": {"type": "string"}},
         },
         "content": {
-            Media.JSON: {"schema": {"$ref": "#/components/schemas/Figures"}},
+            MediaType.JSON: {"schema": {"$ref": "#/components/schemas/Figures"}},
             **{
                 media: {"schema": {"type": "string", "format": "binary"}}
-                for media in (Media.JPEG, Media.PNG, Media.RAW, Media.NPZ)
+                for media in (MediaType.JPEG, MediaType.PNG, MediaType.RAW, MediaType.NPZ)
             },
         },
     },
@@ -70,13 +71,13 @@ async def post_frame(
         media = media_of(request)
         answer = choose(request.headers.get("accept", ""), media)
         wanted = features_in(query.features)
-        raw = query.shape(home.settings.max_pixels) if media is Media.RAW else None
+        raw = query.shape(home.settings.max_pixels) if media is MediaType.RAW else None
         with home.sources.enter(source) as sender:
             async with received(request, home.ring, raw, home.settings.body_seconds) as (slot, length):
                 parent = request.headers.get("traceparent", "")
                 upload = Upload(media, length, arrived, answer=answer, features=wanted, traceparent=parent)
                 if raw:
-                    upload = replace(upload, geometry=raw.size, levels=raw.levels)
+                    upload = replace(upload, geometry=raw.to_json())
                 reply = await home.sources.enhance(sender, slot, upload)
                 return response(reply, slot, answer)
     except Exception:
@@ -84,21 +85,21 @@ async def post_frame(
         raise
 
 
-def media_of(request: Request) -> Media:
+def media_of(request: Request) -> MediaType:
     """The media type of the body. Raises UnsupportedMediaError."""
     came = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if came not in TAKEN:
         raise UnsupportedMediaError(f"Content-Type: {came or '(none)'} came; send {', '.join(TAKEN)}")
-    return Media(came)
+    return MediaType(came)
 
 
-def response(reply: Reply, slot: SharedSlot, answer: Media) -> Response:
+def response(reply: Reply, slot: SlotLease, answer: MediaType) -> Response:
     """The answer with its headers; its bytes leave the slot here, which may then be used again."""
     timing = ", ".join(f"{stage};dur={seconds * 1e3:.3f}" for stage, seconds in reply.stage_seconds.items())
     headers = {
         "X-Lumaflow-Frame": str(reply.sequence),
         "X-Lumaflow-Lut": reply.lut,
-        "X-Lumaflow-Shown": reply.shown,
+        "X-Lumaflow-Shown": reply.output_text,
         "X-Lumaflow-Device": reply.device,
         "Server-Timing": timing,
         "Cache-Control": "no-store",
@@ -106,8 +107,8 @@ def response(reply: Reply, slot: SharedSlot, answer: Media) -> Response:
     return Response(content_of(reply, slot, answer), headers=headers, media_type=answer)
 
 
-def content_of(reply: Reply, slot: SharedSlot, answer: Media) -> bytes:
+def content_of(reply: Reply, slot: SlotLease, answer: MediaType) -> bytes:
     """The bytes of an answer, copied out of the slot."""
-    if answer is Media.JSON:
+    if answer is MediaType.JSON:
         return FrameResult.of(reply).model_dump_json().encode()
     return bytes(slot.buffer(reply.buffer, reply.length))

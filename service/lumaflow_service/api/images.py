@@ -19,11 +19,11 @@ from lumaflow_service.config.source_id import PATTERN, good_id
 from lumaflow_service.config.validation import format_validation_error
 from lumaflow_service.control.one_shot_images import OneShotImage
 from lumaflow_service.errors import UnsupportedMediaError
-from lumaflow_service.ipc.messages import Media
+from lumaflow_service.ipc.media_type import MediaType
 
 router = APIRouter(prefix="/v1/trials")
 
-IMAGES = (Media.JPEG, Media.PNG)
+IMAGES = (MediaType.JPEG, MediaType.PNG)
 BINARY: dict[str, Any] = {media: {"schema": {"type": "string", "format": "binary"}} for media in IMAGES}
 TrialId = Annotated[str, BeforeValidator(good_id), Path(pattern=PATTERN, description="id of the result")]
 KEPT = {"Cache-Control": "private, max-age=300"}
@@ -33,7 +33,7 @@ class ImageState(BaseModel):
     """A result: how it came about, and how long it is kept. Its images are at .../before and .../after."""
 
     id: str
-    media: Media
+    media: MediaType
     options: SourceOptions
     figures: FrameResult
     seconds_left: float

@@ -4,11 +4,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lumaflow.errors import OptionError
 from lumaflow.formats import Alignment, Matrix, PixelFormat, Range
-from lumaflow.geometry import MAX_SIDE_PX, Geometry
+from lumaflow.geometry import MAX_SIDE_PX
 from lumaflow_service.api.frame_format import FrameFormat
 from lumaflow_service.config.options import Feature
 from lumaflow_service.errors import BadFrameError, TooLargeError
-from lumaflow_service.ipc.messages import Levels
 
 FORMATS = ", ".join(PixelFormat)
 
@@ -45,8 +44,16 @@ class FrameQuery(BaseModel):
                 f"{self.width}x{self.height} = {self.width * self.height} pixels came; at most {max_pixels}"
                 " are taken"
             )
-        geometry = Geometry(self.width, self.height, self.format, self.range, self.alignment)
-        return FrameFormat.of_geometry(geometry, Levels.of(geometry, self.matrix))
+        shape = FrameFormat(
+            width=self.width,
+            height=self.height,
+            format=self.format,
+            range=self.range,
+            alignment=self.alignment,
+            matrix=self.matrix,
+        )
+        _ = shape.geometry  # raises FrameError
+        return shape
 
 
 def features_in(text: str | None) -> list[Feature] | None:

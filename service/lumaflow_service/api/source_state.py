@@ -107,7 +107,7 @@ class SourceState(BaseModel):
         return cls(
             id=source.id,
             state="live" if source.live else "idle",
-            geometry=FrameFormat.of(source.geometry, source.levels),
+            geometry=FrameFormat.of(source.geometry),
             geometry_fixed=source.fixed,
             options=source.options,
             device=last.device if last else device,

@@ -30,7 +30,7 @@ async def put_source(home: State, source: SourceId, body: SourcePut, response: R
     else:
         if home.cameras.find(source):
             await home.cameras.remove(source)
-        home.sources.put(source, body.options, body.geometry.fixed if body.geometry else None)
+        home.sources.put(source, body.options, body.geometry.to_json() if body.geometry else None)
     if new:
         response.status_code = 201
     return state_of(home, home.sources.get(source))
@@ -51,7 +51,7 @@ async def patch_source(home: State, source: SourceId, body: SourcePatch) -> Sour
         await home.cameras.change(source, changes)
     found.options = found.options.changed(body.options.changes())
     if "geometry" in body.model_fields_set:
-        found.fix(body.geometry.fixed if body.geometry else None)
+        found.fix(body.geometry.to_json() if body.geometry else None)
     return state_of(home, found)
 
 

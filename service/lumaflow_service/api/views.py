@@ -10,7 +10,8 @@ from lumaflow_service.api.problems import problems
 from lumaflow_service.api.query import features_in
 from lumaflow_service.api.state import AppState, SourceId, State
 from lumaflow_service.control.view_cache import EncodedView
-from lumaflow_service.ipc.messages import Job, Media, Op, Reply, View
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Op, Reply, View
 
 router = APIRouter(prefix="/v1/sources/{source}")
 
@@ -25,12 +26,12 @@ def answers(media: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
     return {200: {"description": "OK", "content": content}, **problems(404, 422, 429, 503, 504, *statuses)}
 
 
-@router.get("/snapshot.jpg", responses=answers(Media.JPEG), response_class=Response)
+@router.get("/snapshot.jpg", responses=answers(MediaType.JPEG), response_class=Response)
 async def snapshot(home: State, source: SourceId, view: View = View.ENHANCED) -> Response:
     """The last frame as JPEG: enhanced, raw, both in one (split, or raw above enhanced), or a thumbnail."""
     picture = await home.pictures.newest(home.sources.get(source), view)
     headers = {**NO_STORE, "X-Lumaflow-Frame": str(picture.sequence)}
-    return Response(picture.jpeg, headers=headers, media_type=Media.JPEG)
+    return Response(picture.jpeg, headers=headers, media_type=MediaType.JPEG)
 
 
 @router.get("/live.mjpg", responses=answers(MJPEG), response_class=StreamingResponse)
@@ -53,7 +54,7 @@ async def parts(watched: AsyncIterator[EncodedView]) -> AsyncIterator[bytes]:
         start = ""
 
 
-@router.get("/features.npz", responses=answers(Media.NPZ), response_class=Response)
+@router.get("/features.npz", responses=answers(MediaType.NPZ), response_class=Response)
 async def features(
     home: State,
     source: SourceId,
@@ -64,45 +65,42 @@ async def features(
     """What was extracted from the last frame, for numpy.load."""
     wanted = features_in(features)
     job = Job(0, Op.FEATURES, source, features=[str(name) for name in wanted] if wanted is not None else None)
-    return await looked_up(home, job, Media.NPZ)
+    return await looked_up(home, job, MediaType.NPZ)
 
 
-HISTOGRAM = answers(Media.JSON)
-HISTOGRAM[200]["content"] = {Media.JSON: {"schema": {"$ref": "#/components/schemas/Histograms"}}}
+HISTOGRAM = answers(MediaType.JSON)
+HISTOGRAM[200]["content"] = {MediaType.JSON: {"schema": {"$ref": "#/components/schemas/Histograms"}}}
 
 
 @router.get("/histogram", responses=HISTOGRAM, response_class=Response)
 async def histogram(home: State, source: SourceId) -> Response:
     """Histograms of the last frame, before and after, and the mapping (the mean over all tiles)."""
-    return await looked_up(home, Job(0, Op.HISTOGRAM, source), Media.JSON)
+    return await looked_up(home, Job(0, Op.HISTOGRAM, source), MediaType.JSON)
 
 
-@router.get("/heatmap.png", responses=answers(Media.PNG), response_class=Response)
+@router.get("/heatmap.png", responses=answers(MediaType.PNG), response_class=Response)
 async def heatmap(home: State, source: SourceId) -> Response:
     """Contrast of each tile of the last frame: dark is flat, bright has contrast."""
-    return await looked_up(home, Job(0, Op.HEATMAP, source), Media.PNG)
+    return await looked_up(home, Job(0, Op.HEATMAP, source), MediaType.PNG)
 
 
-@router.get("/hog.png", responses=answers(Media.PNG), response_class=Response)
+@router.get("/hog.png", responses=answers(MediaType.PNG), response_class=Response)
 async def hog(home: State, source: SourceId) -> Response:
     """Directions of the edges in the last frame: strokes along them, to lay over the picture."""
-    return await looked_up(home, Job(0, Op.HOG, source), Media.PNG)
+    return await looked_up(home, Job(0, Op.HOG, source), MediaType.PNG)
 
 
-@router.get("/lbp.png", responses=answers(Media.PNG), response_class=Response)
+@router.get("/lbp.png", responses=answers(MediaType.PNG), response_class=Response)
 async def lbp(home: State, source: SourceId) -> Response:
     """Variety of texture in each cell of the last frame: dark is plain, bright is rich."""
-    return await looked_up(home, Job(0, Op.LBP, source), Media.PNG)
+    return await looked_up(home, Job(0, Op.LBP, source), MediaType.PNG)
 
 
-async def looked_up(home: AppState, job: Job, media: Media) -> Response:
+async def looked_up(home: AppState, job: Job, media: MediaType) -> Response:
     """What a worker answers about the last frame of a source that exists."""
     home.sources.get(job.source)
-    slot = home.ring.acquire()
-    try:
+    with home.ring.acquire() as slot:
         reply: Reply = await home.engine.call(job, slot)
         content = bytes(slot.buffer(reply.buffer, reply.length))
-    finally:
-        home.ring.release(slot)
     headers = {**NO_STORE, "X-Lumaflow-Frame": str(reply.sequence)}
     return Response(content, headers=headers, media_type=media)

@@ -11,8 +11,9 @@ import structlog
 
 from lumaflow_service.camera.malloc_arenas import limit_malloc_arenas
 from lumaflow_service.camera.process import CameraProcess
-from lumaflow_service.ipc.messages import Assignment, messages
+from lumaflow_service.ipc.messages import CameraAssignment
 from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.ipc.transport import receive
 from lumaflow_service.log import configure
 from lumaflow_service.redact import Redactor
 
@@ -22,20 +23,20 @@ log = structlog.get_logger()
 
 
 def main(arguments: list[str]) -> None:
-    """Read the camera of the first message until the doorbell closes; then finish the outputs and leave."""
+    """Read the camera of the first message until the connection closes; then finish the outputs and leave."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     limit_malloc_arenas()
-    doorbell = socket.socket(fileno=int(arguments[0]))
+    connection = socket.socket(fileno=int(arguments[0]))
     memory = SlotMemory(int(arguments[1]), **json.loads(arguments[2]))
-    received = messages(doorbell)
+    received = receive(connection)
     assignment = next(received, None)
-    if isinstance(assignment, Assignment):
+    if isinstance(assignment, CameraAssignment):
         redactor = Redactor()
         redactor.learn(assignment.camera["url"])
         configure(redactor)
         threading.excepthook = fail
-        CameraProcess(assignment, doorbell, memory, redactor).run(received)
+        CameraProcess(assignment, connection, memory, redactor).run(received)
     os._exit(0)  # whatever still hangs in a read
 
 

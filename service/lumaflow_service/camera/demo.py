@@ -1,4 +1,4 @@
-"""The demo source: `python -m lumaflow_service.camera.demo DOORBELL MEMORY SLOTS` (ring size as JSON)."""
+"""The demo source: `python -m lumaflow_service.camera.demo CONNECTION MEMORY SLOTS` (ring size as JSON)."""
 
 import json
 import signal
@@ -10,10 +10,12 @@ from itertools import count
 import numpy as np
 
 from lumaflow_service.demo.scene import FRAMES_PER_SECOND, Scene
-from lumaflow_service.ipc.messages import FrameReady, Size, SlotGranted, messages, send
+from lumaflow_service.ipc.geometry_json import GeometryJson
+from lumaflow_service.ipc.messages import FrameReady, SlotGranted
 from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.ipc.transport import receive, send
 
-SIZE: Size = (640, 360, "bgr24")
+GEOMETRY = GeometryJson(640, 360, "bgr24")
 EVERY = 2
 """Every second frame of the scene is shown: as quick as filmed, at half the work."""
 
@@ -22,19 +24,18 @@ def main(arguments: list[str]) -> None:
     """Lay one frame of the scene into each slot that is lent, at the pace of the scene."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    doorbell = socket.socket(fileno=int(arguments[0]))
+    connection = socket.socket(fileno=int(arguments[0]))
     memory = SlotMemory(int(arguments[1]), **json.loads(arguments[2]))
-    width, height, _ = SIZE
-    scene = Scene(width, height)
+    scene = Scene(GEOMETRY.width, GEOMETRY.height)
     due = time.monotonic()
-    for number, grant in zip(count(0, EVERY), messages(doorbell), strict=False):
+    for number, grant in zip(count(0, EVERY), receive(connection), strict=False):
         assert isinstance(grant, SlotGranted)
         picture = scene.frame(number)
         due = wait_until(due) + EVERY / FRAMES_PER_SECOND
         memory.check(grant.slot, grant.generation)
         buffer = np.frombuffer(memory.buffer(grant.slot, "frame", picture.nbytes), np.uint8)
         np.copyto(buffer, picture.reshape(-1))
-        send(doorbell, FrameReady(grant.slot, grant.generation, SIZE))
+        send(connection, FrameReady(grant.slot, grant.generation, GEOMETRY))
 
 
 def wait_until(due: float) -> float:

@@ -20,20 +20,19 @@ from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.output_set import OutputSet, open_outputs
 from lumaflow_service.config.model import CameraConfig
 from lumaflow_service.config.url_policy import UrlPolicy, check_url
+from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.messages import (
-    Assignment,
+    CameraAssignment,
     CameraReport,
     EnhancedReady,
     FrameReady,
-    Levels,
     Message,
     SlotGranted,
     SlotReleased,
     SlotRequested,
-    send,
-    size_of,
 )
 from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.ipc.transport import send
 from lumaflow_service.media.slot_format import matrix_of, slot_geometry, write_to_slot
 from lumaflow_service.redact import Redactor
 
@@ -49,11 +48,11 @@ class CameraProcess:
     """Everything in the process of one camera."""
 
     def __init__(
-        self, assignment: Assignment, doorbell: socket.socket, memory: SlotMemory, redactor: Redactor
+        self, assignment: CameraAssignment, connection: socket.socket, memory: SlotMemory, redactor: Redactor
     ) -> None:
         config = CameraConfig.model_validate(assignment.camera)
         self._name = assignment.name
-        self._doorbell, self._memory, self._redactor = doorbell, memory, redactor
+        self._connection, self._memory, self._redactor = connection, memory, redactor
         self._mailbox: LatestFrameQueue[CapturedFrame] = LatestFrameQueue(config.delivery == "lossless")
         self._grants: SimpleQueue[SlotGranted] = SimpleQueue()
         self._remembered: OrderedDict[int, CapturedFrame] = OrderedDict()
@@ -89,16 +88,16 @@ class CameraProcess:
     def _lay(self) -> None:
         """Ask for a slot when there is a frame, and lay the newest into it when one is granted."""
         while self._mailbox.wait():
-            send(self._doorbell, SlotRequested())
+            send(self._connection, SlotRequested())
             grant = self._grants.get()
             shot = self._mailbox.take()
             self._memory.check(grant.slot, grant.generation)
-            geometry = slot_geometry(shot.frame, grant.turned)
+            geometry = slot_geometry(shot.frame, grant.reoriented)
             write_to_slot(
                 shot.frame, geometry, self._memory.buffer(grant.slot, "frame", geometry.frame_bytes)
             )
             self._remember(shot)
-            send(self._doorbell, captured(grant, shot, geometry))
+            send(self._connection, captured(grant, shot, geometry))
 
     def _remember(self, shot: CapturedFrame) -> None:
         if self._outputs:
@@ -116,7 +115,7 @@ class CameraProcess:
                 self._memory.check(shown.slot, shown.generation)
                 self._outputs.show(OutputFrame.of(shot, shown, self._memory))
         finally:
-            send(self._doorbell, SlotReleased(shown.slot, shown.generation))
+            send(self._connection, SlotReleased(shown.slot, shown.generation))
 
     def _report(self) -> None:
         """Say how things stand."""
@@ -133,7 +132,7 @@ class CameraProcess:
             dict(status.reconnects),
             self._outputs.states(),
         )
-        send(self._doorbell, report)
+        send(self._connection, report)
 
     def _report_regularly(self) -> None:
         while True:
@@ -146,7 +145,7 @@ class CameraProcess:
         self._report()
 
 
-def opening_of(config: CameraConfig, assignment: Assignment) -> OpenRequest:
+def opening_of(config: CameraConfig, assignment: CameraAssignment) -> OpenRequest:
     """How to open the camera of an assignment."""
     policy = UrlPolicy(
         tuple(ip_network(one) for one in assignment.networks), tuple(Path(one) for one in assignment.roots)
@@ -159,8 +158,7 @@ def captured(grant: SlotGranted, shot: CapturedFrame, geometry: Geometry) -> Fra
     return FrameReady(
         grant.slot,
         grant.generation,
-        size_of(geometry),
-        Levels.of(geometry, matrix_of(shot.frame)),
+        GeometryJson.of(geometry, matrix_of(shot.frame)),
         shot.number,
         shot.pts,
         [shot.time_base.numerator, shot.time_base.denominator],

@@ -14,22 +14,21 @@ from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.sources import Sources, Upload
 from lumaflow_service.errors import BusyError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
+from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import (
-    Assignment,
+    CameraAssignment,
     CameraReport,
     EnhancedReady,
     FrameReady,
     Job,
-    Media,
     Message,
     Op,
     Reply,
     SlotGranted,
     SlotReleased,
     SlotRequested,
-    geometry_of,
 )
-from lumaflow_service.ipc.slots import SharedSlot, SlotRing
+from lumaflow_service.ipc.slots import RESERVED_SLOTS, SlotLease, SlotRing
 
 PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Waits before a new process, by the number of processes in a row that gave no frame."""
@@ -38,8 +37,6 @@ TAKE_SECONDS = 10.0
 SILENT_SECONDS = 10.0
 """A camera's process reports every second, whatever its camera does; one that does not is stuck."""
 RETRY_SECONDS = 0.02
-KEPT_BACK = 2
-"""Slots left to others, so that cameras never take the last."""
 IN_FLIGHT = {"live": 1, "lossless": 2}
 """Frames of one camera in the worker. A second one there would only grow old."""
 
@@ -60,7 +57,7 @@ class CameraSupervisor:
     """One camera. Its frames wait for nobody and nobody waits for them."""
 
     def __init__(
-        self, assignment: Assignment, delivery: str, described: list[str], parts: ServiceParts
+        self, assignment: CameraAssignment, delivery: str, described: list[str], parts: ServiceParts
     ) -> None:
         self.assignment = assignment
         self.standing = CameraStatus()
@@ -72,7 +69,7 @@ class CameraSupervisor:
         self._events: asyncio.Queue[Message | None] = asyncio.Queue()
         self._taken: dict[int, asyncio.Future[None]] = {}
         self._frames: set[asyncio.Task[None]] = set()
-        self._lent: SharedSlot | None = None
+        self._lent: SlotLease | None = None
         self._heard = False
         self._report = CameraReport("connecting")
         self._task: asyncio.Task[None] | None = None
@@ -150,7 +147,7 @@ class CameraSupervisor:
         await self._room.acquire()
         try:
             slot = self._lent = await self._free_slot()
-            slot.in_flight = True
+            slot.hand_over()
             child.send(SlotGranted(slot.index, slot.generation, self._turned))
             async with asyncio.timeout(LAY_SECONDS):
                 captured = await self._events.get()
@@ -166,7 +163,7 @@ class CameraSupervisor:
             self._room.release()
             return False
         self._lent = None
-        self._parts.ring.settled(slot)
+        slot.settle()
         task = asyncio.create_task(self._carry(child, slot, captured))
         self._frames.add(task)
         task.add_done_callback(self._frames.discard)
@@ -177,41 +174,39 @@ class CameraSupervisor:
         """Whether this source's frames are turned in their lane."""
         return self._parts.sources.get(self._name).options.orientation is not Orientation.NONE
 
-    async def _free_slot(self) -> SharedSlot:
+    async def _free_slot(self) -> SlotLease:
         """Wait until the worker is ready and a slot is free."""
         while True:
             if self._parts.engine.ready:
                 try:
-                    return self._parts.ring.acquire(KEPT_BACK)
+                    return self._parts.ring.acquire(RESERVED_SLOTS)
                 except BusyError:
                     pass
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _carry(self, child: Child, slot: SharedSlot, captured: FrameReady) -> None:
+    async def _carry(self, child: Child, slot: SlotLease, captured: FrameReady) -> None:
         """Take a frame through the worker and on to the outputs."""
-        try:
+        with slot:
             try:
-                reply, described = await self._enhance(slot, captured)
-            finally:
-                self._room.release()
-            self.standing.last = captured
-            if self._has_outputs:
-                await self._show(child, slot, captured, reply, described)
-        except LumaflowError as error:
-            log.debug("frame dropped", source=self._name, why=str(error))
-        finally:
-            self._parts.ring.release(slot)
+                try:
+                    reply, described = await self._enhance(slot, captured)
+                finally:
+                    self._room.release()
+                self.standing.last = captured
+                if self._has_outputs:
+                    await self._show(child, slot, captured, reply, described)
+            except LumaflowError as error:
+                log.debug("frame dropped", source=self._name, why=str(error))
 
-    async def _enhance(self, slot: SharedSlot, captured: FrameReady) -> tuple[Reply, int]:
+    async def _enhance(self, slot: SlotLease, captured: FrameReady) -> tuple[Reply, int]:
         """The worker's reply, and how many bytes of descriptors lie in the slot's answer buffer."""
-        length = geometry_of(captured.geometry, captured.levels).frame_bytes
+        length = captured.geometry.geometry.frame_bytes
         with self._parts.sources.enter(self._name) as source:
             upload = Upload(
-                Media.RAW,
+                MediaType.RAW,
                 length,
                 captured.arrived,
                 captured.geometry,
-                captured.levels,
                 corrupt=captured.corrupt,
             )
             jobs = [self._parts.sources.enhance(source, slot, upload)]
@@ -225,17 +220,17 @@ class CameraSupervisor:
             good = [reply for reply in replies if isinstance(reply, Reply)]
             return good[0], good[1].length if self._described else 0
 
-    async def _describe(self, slot: SharedSlot) -> Reply:
+    async def _describe(self, slot: SlotLease) -> Reply:
         """The frame's descriptors, asked for right behind the frame itself: no other frame comes between."""
         job = Job(0, Op.FEATURES, self._name, features=self._described)
         return await self._parts.engine.call(job, slot)
 
     async def _show(
-        self, child: Child, slot: SharedSlot, captured: FrameReady, reply: Reply, described: int
+        self, child: Child, slot: SlotLease, captured: FrameReady, reply: Reply, described: int
     ) -> None:
         """Let the camera's process copy the enhanced picture; a process that does not is killed."""
         taken = self._taken[slot.index] = asyncio.get_running_loop().create_future()
-        slot.in_flight = True
+        slot.hand_over()
         try:
             child.send(shown(slot, captured, reply, described))
             async with asyncio.timeout(TAKE_SECONDS):
@@ -244,13 +239,13 @@ class CameraSupervisor:
             child.kill()
         finally:
             self._taken.pop(slot.index, None)
-            slot.in_flight = False
+            slot.settle()
 
     def _take_back(self) -> None:
         """Give back the slot of a process that is no more."""
         if self._lent is not None:
-            self._parts.ring.settled(self._lent)
-            self._parts.ring.release(self._lent)
+            self._lent.settle()  # as the process
+            self._lent.settle()  # as the owner
             self._lent = None
 
     def _on_message(self, message: Message) -> None:
@@ -278,13 +273,12 @@ class CameraSupervisor:
         self._parts.metrics.camera(self._name, before, report)
 
 
-def shown(slot: SharedSlot, captured: FrameReady, reply: Reply, described: int) -> EnhancedReady:
+def shown(slot: SlotLease, captured: FrameReady, reply: Reply, described: int) -> EnhancedReady:
     """The message about an enhanced frame in its slot."""
     return EnhancedReady(
         slot.index,
         slot.generation,
         reply.output or captured.geometry,
-        captured.levels,
         captured.number,
         reply.sequence,
         reply.lut,

@@ -13,7 +13,7 @@ from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.config.url_policy import UrlPolicy, check_url
 from lumaflow_service.control.camera_supervisor import CameraSupervisor, ServiceParts
 from lumaflow_service.errors import UnknownSourceError
-from lumaflow_service.ipc.messages import Assignment
+from lumaflow_service.ipc.messages import CameraAssignment
 from lumaflow_service.redact import Redactor, redact_urls
 
 log = structlog.get_logger()
@@ -145,7 +145,7 @@ class Cameras:
             await self._put(name, camera, options, self._assign(name, camera, loaded))
 
     async def _put(
-        self, name: str, camera: CameraConfig, options: SourceOptions, assignment: Assignment
+        self, name: str, camera: CameraConfig, options: SourceOptions, assignment: CameraAssignment
     ) -> None:
         self._learn(camera)
         self._configs[name] = camera
@@ -178,8 +178,8 @@ class Cameras:
 
     def _assign(
         self, name: str, camera: CameraConfig, loaded: LoadedConfig, added: bool = False
-    ) -> Assignment:
-        return Assignment(
+    ) -> CameraAssignment:
+        return CameraAssignment(
             name,
             camera.without_options,
             [str(one) for one in loaded.policy.networks],

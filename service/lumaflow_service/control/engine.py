@@ -16,8 +16,9 @@ from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.quarantine import Quarantine
 from lumaflow_service.errors import WorkerStuckError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
-from lumaflow_service.ipc.messages import Job, Media, Message, Op, Reply, WorkerStarted, error_of
-from lumaflow_service.ipc.slots import SharedSlot, SlotRing
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Message, Op, Reply, WorkerStarted, error_of
+from lumaflow_service.ipc.slots import SlotLease, SlotRing
 
 PING_SECONDS = 0.5
 CANARY_SECONDS = 2.0
@@ -37,7 +38,7 @@ class Call:
 
     job: Job
     answer: asyncio.Future[Reply]
-    slot: SharedSlot | None
+    slot: SlotLease | None
     started: float
 
 
@@ -97,11 +98,11 @@ class Engine:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def call(self, job: Job, slot: SharedSlot | None = None) -> Reply:
+    async def call(self, job: Job, slot: SlotLease | None = None) -> Reply:
         """Submit `job` and wait for the reply. Raises what `submit` and its future do."""
         return await self.submit(job, slot)
 
-    def submit(self, job: Job, slot: SharedSlot | None = None) -> asyncio.Future[Reply]:
+    def submit(self, job: Job, slot: SlotLease | None = None) -> asyncio.Future[Reply]:
         """Hand `job` to the worker; the slot stays taken until no worker touches it.
 
         Raises WorkerUnavailableError while there is no worker, BadFrameError for a quarantined body. The
@@ -112,7 +113,7 @@ class Engine:
             raise WorkerUnavailableError(self.pause_words)
         return self._submit(job, slot)
 
-    def _submit(self, job: Job, slot: SharedSlot | None = None) -> asyncio.Future[Reply]:
+    def _submit(self, job: Job, slot: SlotLease | None = None) -> asyncio.Future[Reply]:
         if self._child is None:
             raise WorkerUnavailableError(self.pause_words)
         job = replace(job, id=next(self._ids))
@@ -124,7 +125,7 @@ class Engine:
         self._child.send(job)
         self._calls[job.id] = call
         if slot is not None:
-            slot.in_flight = True
+            slot.hand_over()
         return call.answer
 
     def tell(self, job: Job) -> None:
@@ -163,7 +164,7 @@ class Engine:
         if call.slot is not None:
             if error is None and call.job.op is Op.FRAME:
                 self._quarantine.clear(body_of(call.job, call.slot))
-            self._ring.settled(call.slot)
+            call.slot.settle()
         if not call.answer.done():
             call.answer.set_result(reply) if error is None else call.answer.set_exception(error)
 
@@ -176,7 +177,7 @@ class Engine:
         )
         for call in calls.values():
             if call.slot is not None:
-                self._ring.settled(call.slot)
+                call.slot.settle()
             if not call.answer.done():
                 call.answer.set_exception(self._death(call.job))
         self._gone.set()
@@ -291,9 +292,9 @@ class Engine:
         return json.dumps({key: getattr(self._settings, key) for key in keys})
 
 
-def body_of(job: Job, slot: SharedSlot) -> memoryview:
+def body_of(job: Job, slot: SlotLease) -> memoryview:
     """The bytes a client sent for this job."""
-    return slot.buffer("frame" if job.media is Media.RAW else "body", job.length)
+    return slot.buffer("frame" if job.media is MediaType.RAW else "body", job.length)
 
 
 def pause_after(deaths: deque[float]) -> float:

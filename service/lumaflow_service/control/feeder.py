@@ -10,16 +10,15 @@ from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.sources import Sources, Upload
 from lumaflow_service.errors import BusyError, WorkerUnavailableError
 from lumaflow_service.ipc.child import Child
-from lumaflow_service.ipc.messages import FrameReady, Media, Message, SlotGranted, geometry_of
-from lumaflow_service.ipc.slots import SharedSlot, SlotRing
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import FrameReady, Message, SlotGranted
+from lumaflow_service.ipc.slots import RESERVED_SLOTS, SlotLease, SlotRing
 
 PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 """Waits before a restart, by the number of processes in a row that gave no frame."""
 STALL_SECONDS = 10.0
 RETRY_SECONDS = 0.05
 MOST_IN_FLIGHT = 2
-KEPT_BACK = 2
-"""Slots left to others, so that an ingest process never takes the last."""
 
 log = structlog.get_logger()
 
@@ -40,7 +39,7 @@ class Feeder:
         self._engine = engine
         self._sources = sources
         self._captured: asyncio.Queue[FrameReady | None] = asyncio.Queue()
-        self._lent: SharedSlot | None = None
+        self._lent: SlotLease | None = None
         self._frames: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -86,7 +85,7 @@ class Feeder:
     async def _capture(self, child: Child) -> FrameReady | None:
         """Lend a slot and wait for a frame in it; None when the process ends, stalls or talks nonsense."""
         slot = self._lent = await self._free_slot()
-        slot.in_flight = True
+        slot.hand_over()
         try:
             child.send(SlotGranted(slot.index, slot.generation))
             async with asyncio.timeout(STALL_SECONDS):
@@ -97,12 +96,12 @@ class Feeder:
             return None
         return captured
 
-    async def _free_slot(self) -> SharedSlot:
+    async def _free_slot(self) -> SlotLease:
         """Wait until the worker is ready and keeps up, and a slot is free."""
         while True:
             if self._engine.ready and len(self._frames) < MOST_IN_FLIGHT:
                 try:
-                    return self._ring.acquire(KEPT_BACK)
+                    return self._ring.acquire(RESERVED_SLOTS)
                 except BusyError:
                     pass
             await asyncio.sleep(RETRY_SECONDS)
@@ -111,27 +110,27 @@ class Feeder:
         """Have the frame enhanced while the next one is captured."""
         slot, self._lent = self._lent, None
         assert slot is not None
-        self._ring.settled(slot)
+        slot.settle()
         task = asyncio.create_task(self._enhance(slot, captured))
         self._frames.add(task)
         task.add_done_callback(self._frames.discard)
 
-    async def _enhance(self, slot: SharedSlot, captured: FrameReady) -> None:
-        length = geometry_of(captured.geometry, captured.levels).frame_bytes
+    async def _enhance(self, slot: SlotLease, captured: FrameReady) -> None:
+        length = captured.geometry.geometry.frame_bytes
         try:
             with self._sources.enter(self._source) as source:
-                upload = Upload(Media.RAW, length, time.monotonic(), captured.geometry)
+                upload = Upload(MediaType.RAW, length, time.monotonic(), captured.geometry)
                 await self._sources.enhance(source, slot, upload)
         except LumaflowError as error:
             log.debug("frame dropped", source=self._source, why=str(error))
         finally:
-            self._ring.release(slot)
+            slot.settle()
 
     def _take_back(self) -> None:
         """Give back the slot of a process that is no more."""
         if self._lent is not None:
-            self._ring.settled(self._lent)
-            self._ring.release(self._lent)
+            self._lent.settle()  # as the process
+            self._lent.settle()  # as the owner
             self._lent = None
 
     def _on_message(self, message: Message) -> None:

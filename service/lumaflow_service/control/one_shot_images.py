@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.engine import Engine
 from lumaflow_service.errors import TooLargeError, UnknownImageError
-from lumaflow_service.ipc.messages import Job, Media, Op, Reply
-from lumaflow_service.ipc.slots import SharedSlot
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Op, Reply
+from lumaflow_service.ipc.slots import SlotLease
 
 KEPT_SECONDS = 15 * 60.0
 MOST_KEPT_BYTES = 256 << 20
@@ -22,7 +23,7 @@ class OneShotImage:
     """An image as it came and as it went, both of this media type; `made` on the monotonic clock."""
 
     id: str
-    media: Media
+    media: MediaType
     options: SourceOptions
     before: bytes
     after: bytes
@@ -47,7 +48,7 @@ class OneShotImages:
         self._kept: OrderedDict[str, OneShotImage] = OrderedDict()
 
     async def enhance(
-        self, slot: SharedSlot, length: int, media: Media, options: SourceOptions
+        self, slot: SlotLease, length: int, media: MediaType, options: SourceOptions
     ) -> OneShotImage:
         """Enhance the image in `slot` and keep both. Raises what `Engine.call` does, and TooLargeError."""
         name = secrets.token_urlsafe(16)

@@ -13,8 +13,10 @@ from lumaflow_service.control.latency import Latency
 from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.tracing import Tracing
 from lumaflow_service.errors import BusyError, GeometryConflictError, UnknownSourceError
-from lumaflow_service.ipc.messages import USUAL, Job, Levels, Media, Op, Reply, Size, geometry_of
-from lumaflow_service.ipc.slots import SharedSlot
+from lumaflow_service.ipc.geometry_json import GeometryJson
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Op, Reply
+from lumaflow_service.ipc.slots import SlotLease
 
 LIVE_SECONDS = 2.0
 """A source whose last frame is older is idle."""
@@ -29,8 +31,7 @@ class Source:
 
     id: str
     options: SourceOptions
-    geometry: Size | None = None
-    levels: Levels = USUAL
+    geometry: GeometryJson | None = None
     fixed: bool = False
     kept: bool = False
     closed: bool = False
@@ -77,25 +78,24 @@ class Source:
         if not self.live:
             self._finished.clear()
         self._finished.append(time.monotonic())
-        self.geometry, self.levels = reply.geometry, reply.levels
+        self.geometry = reply.geometry
         if self.last is None or reply.sequence > self.last.sequence:
             self.last, self.extracted = reply, [*features]
         self._wake()
 
-    def fix(self, shape: tuple[Size, Levels] | None) -> None:
-        """Let in frames of this shape alone from now on; None lets any in."""
-        self.fixed = shape is not None
-        self.geometry, self.levels = shape or (self.geometry, self.levels)
+    def fix(self, geometry: GeometryJson | None) -> None:
+        """From now on accept only frames of this geometry; None accepts all."""
+        self.fixed = geometry is not None
+        self.geometry = geometry or self.geometry
 
-    def check(self, geometry: Size, levels: Levels) -> None:
-        """Raise GeometryConflictError unless a frame of this shape may come in."""
+    def check(self, geometry: GeometryJson) -> None:
+        """Raise GeometryConflictError when the source is fixed to another geometry; the matrix may differ."""
         if not self.fixed or self.geometry is None:
             return
-        came, wanted = geometry_of(geometry, levels), geometry_of(self.geometry, self.levels)
-        if came != wanted:
+        expected, got = self.geometry.geometry, geometry.geometry
+        if got != expected:
             raise GeometryConflictError(
-                f"a frame of {came} came; this source is fixed to {wanted}: send that, or change the source"
-                " with PUT"
+                f"expected a frame of {expected}, got {got}; send the expected one, or change it with PUT"
             )
 
     def close(self) -> None:
@@ -120,12 +120,11 @@ class Upload:
     `traceparent` is the client's own span (W3C Trace Context), if it has one.
     """
 
-    media: Media
+    media: MediaType
     length: int
     arrived: float
-    geometry: Size | None = None
-    levels: Levels = USUAL
-    answer: Media = Media.JSON
+    geometry: GeometryJson | None = None
+    answer: MediaType = MediaType.JSON
     features: list[Feature] | None = None
     corrupt: bool = False
     traceparent: str = ""
@@ -154,12 +153,12 @@ class Sources:
             raise UnknownSourceError(f"there is no source {name!r}; send it a frame, or make it with PUT")
         return source
 
-    def put(self, name: str, options: SourceOptions, fixed: tuple[Size, Levels] | None) -> bool:
+    def put(self, name: str, options: SourceOptions, geometry: GeometryJson | None) -> bool:
         """Make a source or set one anew, with its shape fixed when given; says whether it is new."""
         new = name not in self._sources
         source = self._sources[name] if not new else self._make(name)
         source.options, source.kept = options, True
-        source.fix(fixed)
+        source.fix(geometry)
         return new
 
     def drop(self, name: str) -> None:
@@ -201,10 +200,10 @@ class Sources:
             if not (source.kept or source.frames or source.waiting or source.closed):
                 self.drop(name)
 
-    async def enhance(self, source: Source, slot: SharedSlot, upload: Upload) -> Reply:
+    async def enhance(self, source: Source, slot: SlotLease, upload: Upload) -> Reply:
         """Have the frame in `slot` enhanced. Raises what `Engine.call` does, and GeometryConflictError."""
         if upload.geometry:
-            source.check(upload.geometry, upload.levels)
+            source.check(upload.geometry)
         options = source.options = source.options.with_features(upload.features or [])
         job = Job(
             0,
@@ -213,7 +212,6 @@ class Sources:
             length=upload.length,
             media=upload.media,
             geometry=upload.geometry or (source.geometry if source.fixed else None),
-            levels=upload.levels,
             options=options.model_dump(mode="json"),
             sequence=source.submitted,
             answer=upload.answer,

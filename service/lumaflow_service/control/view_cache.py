@@ -101,16 +101,14 @@ class ViewCache:
             yield picture
 
     async def _encode(self, source: Source, view: View) -> EncodedView:
-        slot = self._ring.acquire()
-        try:
-            reply = await self._engine.call(Job(0, Op.SNAPSHOT, source.id, view=view), slot)
+        with self._ring.acquire() as slot:
+            try:
+                reply = await self._engine.call(Job(0, Op.SNAPSHOT, source.id, view=view), slot)
+            except UnknownSourceError:
+                self._encodings.pop(source, None)
+                raise
             jpeg = bytes(slot.buffer(reply.buffer, reply.length))
             return EncodedView(reply.sequence, jpeg, source.arrived(reply.sequence) or time.monotonic())
-        except UnknownSourceError:
-            self._encodings.pop(source, None)
-            raise
-        finally:
-            self._ring.release(slot)
 
 
 def outdated(task: asyncio.Task[EncodedView], sequence: int) -> bool:

@@ -1,1 +1,1 @@
-"""Messages, shared memory and child processes: how the processes of the service work together."""
+"""Inter-process communication: messages over sockets, frames in shared memory, child processes."""

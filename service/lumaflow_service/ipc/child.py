@@ -1,4 +1,4 @@
-"""A child process with a doorbell: started by the API process, gone when either side closes it."""
+"""A child process and its connection to the API process; the child exits when the connection is closed."""
 
 import asyncio
 import signal
@@ -9,20 +9,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lumaflow_service.errors import WorkerUnavailableError
-from lumaflow_service.ipc.messages import PACKET_BYTES, Message, pack, socket_pair, unpack
+from lumaflow_service.ipc.messages import Message
+from lumaflow_service.ipc.transport import PACKET_BYTES, pack, socket_pair, unpack
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-"""What a terminal or an init may send to the whole group: the parent's business, which hangs up."""
+"""Signals that a terminal or an init process may send to the process group. The API process handles them and
+then closes the connections, which ends its children."""
+EXIT_SECONDS = 2.0
+"""How long a child may take to exit before it is killed."""
 
 
 @dataclass(slots=True, eq=False)
 class Child:
-    """One running child; `on_message` is called for each message, `on_gone` once when its doorbell closes."""
+    """A running child process.
+
+    `on_message` is called for each message, and `on_exit` once when the child closes its connection.
+    """
 
     process: subprocess.Popen[bytes]
-    doorbell: socket.socket
+    connection: socket.socket
     on_message: Callable[[Message], None]
-    on_gone: Callable[[], None]
+    on_exit: Callable[[], None]
 
     @classmethod
     async def start(
@@ -31,66 +38,71 @@ class Child:
         arguments: list[str],
         memory_fd: int,
         on_message: Callable[[Message], None],
-        on_gone: Callable[[], None],
+        on_exit: Callable[[], None],
     ) -> "Child":
-        """Start `python -P -m module DOORBELL MEMORY arguments...` and listen to its doorbell."""
+        """Run `python -P -m module CONNECTION MEMORY arguments...` and read its messages.
+
+        CONNECTION and MEMORY are the descriptors of the socket and of the slot memory. Raises OSError.
+        """
         ours, theirs = socket_pair()
         with theirs:
             command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(memory_fd), *arguments]
             process = await asyncio.to_thread(spawn_signal_safe, command, (theirs.fileno(), memory_fd))
         ours.setblocking(False)
-        child = cls(process, ours, on_message, on_gone)
-        asyncio.get_running_loop().add_reader(ours, child._read)
+        child = cls(process, ours, on_message, on_exit)
+        asyncio.get_running_loop().add_reader(ours, child.read)
         return child
 
     def send(self, message: Message) -> None:
-        """Ring; never waits. Raises WorkerUnavailableError when the child does not read any more."""
+        """Send without waiting. Raises WorkerUnavailableError when the child does not read its messages."""
         try:
-            self.doorbell.send(pack(message))
+            self.connection.send(pack(message))
         except OSError as error:
-            raise WorkerUnavailableError(f"the worker cannot be reached ({error}); try again") from error
+            raise WorkerUnavailableError(
+                f"the child process does not read its messages ({error}); try again"
+            ) from error
 
     def kill(self) -> None:
-        """End the child now, whatever it does; `on_gone` follows."""
+        """Send SIGKILL; `on_exit` is called later."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
 
     async def close(self) -> int:
-        """Hang up, which ends the child; after two seconds kill it. Returns its exit status."""
-        self._hang_up()
+        """Close the connection and wait for the child to exit; returns its exit status."""
+        self._disconnect()
         try:
-            return await asyncio.to_thread(self.process.wait, 2.0)
+            return await asyncio.to_thread(self.process.wait, EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return await asyncio.to_thread(self.process.wait)
 
-    def _read(self) -> None:
-        """Take all messages that lie there: one wake-up of the loop often finds several."""
-        while self.doorbell.fileno() >= 0:
+    def read(self) -> None:
+        """Read all queued messages: the event loop often finds several at once."""
+        while self.connection.fileno() >= 0:
             try:
-                packet = self.doorbell.recv(PACKET_BYTES)
+                packet = self.connection.recv(PACKET_BYTES)
                 if packet:
                     self.on_message(unpack(packet))
                     continue
             except BlockingIOError:
                 return
             except ConnectionResetError:
-                continue  # it left with mail unread; its own last words still lie here
+                continue  # the child closed without reading all messages; its own are still queued
             except (OSError, ValueError):
                 self.kill()
-            self._hang_up()
-            self.on_gone()
+            self._disconnect()
+            self.on_exit()
             return
 
-    def _hang_up(self) -> None:
-        if self.doorbell.fileno() >= 0:
-            asyncio.get_running_loop().remove_reader(self.doorbell)
-            self.doorbell.close()
+    def _disconnect(self) -> None:
+        if self.connection.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self.connection)
+            self.connection.close()
 
 
 def spawn_signal_safe(command: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
-    """Start a process that SIGNALS do not reach, not even before it can ignore them itself."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # of this thread; the process inherits it
+    """Start a process with SIGNALS blocked, so that they cannot kill it before it ignores them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # of this thread; the child inherits it
     try:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=descriptors)
     finally:

@@ -1,21 +1,21 @@
-"""The slot ring: memory shared by the API process and its children, one slot a frame in flight.
+"""Shared memory for frames: a ring of slots, mapped by the API process and all its children.
 
-The ring is one nameless memory file (so nothing can be left behind in /dev/shm), sparse until touched and
-passed to a child by its descriptor. A slot has four buffers:
+The memory is an anonymous file (memfd), so nothing stays in /dev/shm after a crash. It is sparse, and a child
+inherits its descriptor. Each slot has four buffers:
 
-    body      what the client sent, when that is encoded
-    frame     input pixels: decoded from the body, or received as they are
-    enhanced  output pixels: what a raw answer is copied from
-    answer    what is sent to the client, when that is encoded
+    body      the request body, when it is encoded
+    frame     input pixels, decoded from the body or received raw
+    enhanced  output pixels, which a raw response is copied from
+    answer    the response, when it is encoded
 
-Before the buffers lies each slot's generation: it grows every time the slot is handed out, so that a message
-about an earlier use is recognised.
+The file starts with the generation of each slot. It grows with every use of the slot, so a message about an
+earlier use is recognised.
 """
 
 import mmap
 import os
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
 from lumaflow.errors import StateError
@@ -23,15 +23,17 @@ from lumaflow_service.errors import BusyError, TooLargeError
 
 GENERATION_BYTES = 8
 BUFFERS = ("body", "frame", "enhanced", "answer")
+RESERVED_SLOTS = 2
+"""Slots that frames leave free for snapshots and other views."""
 
 
 def whole_pages(length: int) -> int:
-    """`length` rounded up to whole pages."""
+    """`length` rounded up to a multiple of the page size."""
     return -(-length // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
 class SlotMemory:
-    """The mapping itself: buffers by slot number and name, for whoever holds the descriptor."""
+    """The mapped memory, for any process that has its descriptor: buffers by slot number and name."""
 
     def __init__(self, fd: int, slots: int, slot_bytes: int) -> None:
         self.fd = fd
@@ -45,40 +47,42 @@ class SlotMemory:
 
     @classmethod
     def create(cls, slots: int, slot_bytes: int) -> Self:
-        """Make a new memory file of the size that is needed and map it."""
+        """Create an anonymous memory file of the right size and map it."""
         fd = os.memfd_create("lumaflow-slots", os.MFD_CLOEXEC)
         size = whole_pages(slots * GENERATION_BYTES) + whole_pages(slot_bytes) * len(BUFFERS) * slots
         os.ftruncate(fd, size)
         return cls(fd, slots, slot_bytes)
 
     def renew(self, slot: int) -> int:
-        """Begin the next generation of a slot and return it."""
+        """Start the next generation of a slot and return it."""
         self._generations[slot] += 1
         return self._generations[slot]
 
     def check(self, slot: int, generation: int) -> None:
         """Raise StateError unless this slot exists and is in this generation."""
         if not 0 <= slot < self.slots:
-            raise StateError(f"slot {slot} came; the ring has slots 0..{self.slots - 1}")
+            raise StateError(f"expected a slot in 0..{self.slots - 1}, got {slot}")
         if self._generations[slot] != generation:
             raise StateError(
-                f"generation {generation} of slot {slot} came; it is in generation {self._generations[slot]}"
+                f"expected generation {self._generations[slot]} of slot {slot}, got {generation}"
             )
 
     def buffer(self, slot: int, name: str, length: int) -> memoryview:
-        """The first `length` bytes of one buffer. Raises TooLargeError when it has less room."""
+        """The first `length` bytes of one buffer. Raises TooLargeError when the buffer is smaller."""
         if not 0 <= length <= self.slot_bytes:
-            raise TooLargeError(f"{length} bytes came; a slot's {name} buffer holds {self.slot_bytes}")
+            raise TooLargeError(
+                f"expected at most {self.slot_bytes} bytes in a slot's {name} buffer, got {length}"
+            )
         start = self._head + (slot * len(BUFFERS) + BUFFERS.index(name)) * self._stride
         return self._view[start : start + length]
 
-    def pictures(self, slot: int) -> memoryview:
-        """Both pixel buffers of a slot, which lie side by side: what a GPU reads and writes."""
+    def pixel_buffers(self, slot: int) -> memoryview:
+        """The frame and enhanced buffers of a slot, which are adjacent: the memory that a GPU accesses."""
         start = self._head + (slot * len(BUFFERS) + BUFFERS.index("frame")) * self._stride
         return self._view[start : start + 2 * self._stride]
 
     def close(self) -> None:
-        """Unmap the ring and close its descriptor."""
+        """Unmap the memory and close its descriptor."""
         self._generations.release()
         self._view.release()
         self._map.close()
@@ -86,56 +90,64 @@ class SlotMemory:
 
 
 @dataclass(slots=True, eq=False)
-class SharedSlot:
-    """One slot while it is handed out. `in_flight` is true while a worker may touch its memory."""
+class SlotLease:
+    """One use of a slot: a context manager that ends it for its owner.
 
-    memory: SlotMemory
+    The lease counts its users like a reference count: the owner, and each process that the slot is handed
+    over to. The slot is free again when the owner's block has ended and every other user has settled.
+    """
+
     index: int
-    generation: int = 0
-    in_flight: bool = False
-    released: bool = True
+    generation: int
+    _ring: "SlotRing"
+    _users: int = 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.settle()
 
     def buffer(self, name: str, length: int) -> memoryview:
-        """The first `length` bytes of one of this slot's buffers."""
-        return self.memory.buffer(self.index, name, length)
+        """The first `length` bytes of one of the slot's buffers. Raises TooLargeError."""
+        return self._ring.memory.buffer(self.index, name, length)
+
+    def hand_over(self) -> None:
+        """Count one more user: from now on another process may access the slot."""
+        self._users += 1
+
+    def settle(self) -> None:
+        """Count one user less; the last one frees the slot."""
+        if self._users == 0:
+            raise StateError(f"expected a slot in use, got slot {self.index}, which is free; settle it once")
+        self._users -= 1
+        if self._users == 0:
+            self._ring.free(self.index)
 
 
-@dataclass(slots=True, eq=False)
 class SlotRing:
-    """Hands slots out and takes them back; lives in the API process alone."""
+    """Leases slots to their users. Exists in the API process only."""
 
-    memory: SlotMemory
-    _free: deque[SharedSlot] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._free = deque(SharedSlot(self.memory, index) for index in range(self.memory.slots))
+    def __init__(self, memory: SlotMemory) -> None:
+        self.memory = memory
+        self._free = deque(range(memory.slots))
 
     @property
     def in_use(self) -> int:
-        """Slots that are handed out."""
+        """Number of leased slots."""
         return self.memory.slots - len(self._free)
 
-    def acquire(self, spare: int = 0) -> SharedSlot:
-        """Hand out a free slot; `spare` of them are kept back for others. Raises BusyError."""
-        if len(self._free) <= spare:
-            raise BusyError(f"all {self.memory.slots - spare} slots are in use; try again a little later")
-        slot = self._free.pop()  # the last one used: its memory is still in the caches
-        slot.generation = self.memory.renew(slot.index)
-        slot.released = False
-        return slot
+    def acquire(self, reserved: int = 0) -> SlotLease:
+        """Lease a free slot, unless only `reserved` slots are free. Raises BusyError."""
+        if len(self._free) <= reserved:
+            raise BusyError(f"all {self.memory.slots - reserved} slots are in use; try again a little later")
+        index = self._free.pop()  # the slot used last: its memory is still in the CPU caches
+        return SlotLease(index, self.memory.renew(index), self)
 
-    def release(self, slot: SharedSlot) -> None:
-        """Take a slot back; one a worker may still touch becomes free only when it is `settled`."""
-        slot.released = True
-        if not slot.in_flight:
-            self._free.append(slot)
-
-    def settled(self, slot: SharedSlot) -> None:
-        """Say that no worker touches this slot any more."""
-        slot.in_flight = False
-        if slot.released:
-            self._free.append(slot)
+    def free(self, index: int) -> None:
+        """Make a slot free again; for SlotLease."""
+        self._free.append(index)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Unmap the memory."""
         self.memory.close()

@@ -1,4 +1,4 @@
-"""`python -m lumaflow_service.worker DOORBELL MEMORY LIMITS`: two descriptors and `WorkerLimits` as JSON."""
+"""`python -m lumaflow_service.worker CONNECTION MEMORY LIMITS`: descriptors, and `WorkerLimits` as JSON."""
 
 import json
 import os
@@ -10,33 +10,34 @@ import numpy as np
 
 from lumaflow.backend import choose_device, page_lock
 from lumaflow.errors import DeviceError
-from lumaflow_service.ipc.messages import Reply, WorkerStarted, send
+from lumaflow_service.ipc.messages import Reply, WorkerStarted
 from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.ipc.transport import send
 from lumaflow_service.worker.memory_limit import limit_memory
 from lumaflow_service.worker.worker import Worker, WorkerLimits
 
 
 def main(arguments: list[str]) -> None:
-    """Say hello and work until the doorbell closes; Ctrl-C and SIGTERM are the API process's business."""
+    """Say hello and work until the connection closes; Ctrl-C and SIGTERM are the API process's business."""
     # Each of Numba's threads keeps a core of its own: left to the scheduler, two shared one (1080p, 2 cores:
     # apply took 1.9 ms where 1 is enough). Read when Numba starts its threads.
     os.environ.setdefault("OMP_PROC_BIND", "true")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    doorbell = socket.socket(fileno=int(arguments[0]))
+    connection = socket.socket(fileno=int(arguments[0]))
     limits = WorkerLimits(**json.loads(arguments[2]))
     memory = SlotMemory(int(arguments[1]), limits.slots, limits.slot_bytes)
     try:
         choice = choose_device(limits.device)
     except DeviceError as error:
-        send(doorbell, Reply(0, type(error).__name__, str(error)))
+        send(connection, Reply(0, type(error).__name__, str(error)))
         raise SystemExit(1) from error
-    send(doorbell, WorkerStarted(choice.device, choice.reason))
+    send(connection, WorkerStarted(choice.device, choice.reason))
     if choice.device == "cpu":
         limit_memory(limits.worker_bytes)
     for slot in range(limits.slots):
-        page_lock(choice.device, np.frombuffer(memory.pictures(slot), np.uint8))
-    Worker(doorbell, memory, limits, choice.device).run()
+        page_lock(choice.device, np.frombuffer(memory.pixel_buffers(slot), np.uint8))
+    Worker(connection, memory, limits, choice.device).run()
 
 
 if __name__ == "__main__":

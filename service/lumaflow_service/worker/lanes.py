@@ -14,7 +14,7 @@ from lumaflow.lane import Lane
 from lumaflow.options import LaneConfig
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.errors import not_kept
-from lumaflow_service.ipc.messages import Levels, size_of
+from lumaflow_service.ipc.geometry_json import GeometryJson
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -54,10 +54,9 @@ class SourceLane:
             "clamped": enhanced.clamped,
             "stage_seconds": {str(stage): time_ for stage, time_ in enhanced.stage_seconds.items()},
             "frame_seconds": seconds,
-            "geometry": size_of(self.geometry),
-            "levels": Levels.of(self.geometry, frame.color.matrix),
-            "output": size_of(self.lane.output),
-            "shown": str(self.lane.output),
+            "geometry": GeometryJson.of(self.geometry, frame.color.matrix),
+            "output": GeometryJson.of(self.lane.output, frame.color.matrix),
+            "output_text": str(self.lane.output),
             "device": self.lane.device,
         }
         return enhanced.frame

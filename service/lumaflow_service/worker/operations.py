@@ -10,7 +10,8 @@ from lumaflow.geometry import Geometry
 from lumaflow.options import ColorMode, Orientation
 from lumaflow_service.config.options import Feature
 from lumaflow_service.errors import FeatureOffError
-from lumaflow_service.ipc.messages import Job, Media, Op, View
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Op, View
 from lumaflow_service.ipc.slots import SlotMemory
 from lumaflow_service.media.codec import displayed, encode_jpeg, encode_png, kept, pack_npz
 from lumaflow_service.worker.canary import Canary
@@ -73,17 +74,17 @@ class Operations:
         out = frame_in(self._memory, job, "enhanced", lane.lane.output)
         shown = lane.step(job.sequence, frame, out)
         keep = partial(lane.keep_pictures, frame, shown)
-        if job.answer == Media.RAW:
+        if job.answer == MediaType.RAW:
             return JobResult(lane.figures, "enhanced", lane.lane.output.frame_bytes, keep=keep)
         return JobResult(lane.figures, encode=self._encoder(job, lane, shown), keep=keep)
 
     def _encoder(self, job: Job, lane: SourceLane, shown: Frame) -> Callable[[], bytes] | None:
         match job.answer:
-            case Media.JPEG:
+            case MediaType.JPEG:
                 return lambda: encode_jpeg(displayed(shown), self._answer_quality)
-            case Media.PNG:
+            case MediaType.PNG:
                 return lambda: encode_png(kept(shown))
-            case Media.NPZ:
+            case MediaType.NPZ:
                 arrays = select_features(lane.arrays, job.features)
                 return lambda: pack_npz({**planes(shown), **arrays})
         return None

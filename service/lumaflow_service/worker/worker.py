@@ -16,12 +16,13 @@ from typing import NoReturn
 
 from lumaflow.backend import memory_held
 from lumaflow.errors import DeviceLostError, LumaflowError
-from lumaflow.formats import Color, Matrix
 from lumaflow.frame import Frame
 from lumaflow.options import Orientation
 from lumaflow_service.errors import GeometryConflictError, UnsupportedMediaError, WorkerUnavailableError
-from lumaflow_service.ipc.messages import Job, Media, Op, Reply, geometry_of, messages, send
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Op, Reply
 from lumaflow_service.ipc.slots import SlotMemory
+from lumaflow_service.ipc.transport import receive, send
 from lumaflow_service.media.codec import decode
 from lumaflow_service.media.header import ImageHeader, read_header
 from lumaflow_service.worker.lanes import Lanes
@@ -48,12 +49,12 @@ class WorkerLimits:
 
 
 class Worker:
-    """Takes jobs from the doorbell until it closes, which ends the process."""
+    """Takes jobs from the connection until it closes, which ends the process."""
 
     def __init__(
-        self, doorbell: socket.socket, memory: SlotMemory, limits: WorkerLimits, device: str
+        self, connection: socket.socket, memory: SlotMemory, limits: WorkerLimits, device: str
     ) -> None:
-        self._doorbell = doorbell
+        self._connection = connection
         self._memory = memory
         self._max_pixels = limits.max_pixels
         self._lanes = Lanes(device, limits.max_lanes, limits.lane_idle_seconds)
@@ -64,7 +65,7 @@ class Worker:
     def run(self) -> NoReturn:
         """Serve until the other end hangs up, then leave at once, whatever is running."""
         threading.Thread(target=self._run_lanes, name="lanes", daemon=True).start()
-        for message in messages(self._doorbell):
+        for message in receive(self._connection):
             if isinstance(message, Job):
                 self._take(message)
         os._exit(0)
@@ -87,25 +88,23 @@ class Worker:
         with self._refusing(task):
             job = task.job
             self._memory.check(job.slot, job.generation)
-            task.frame = self._received(job) if job.media == Media.RAW else self._decoded(job)
+            task.frame = self._received(job) if job.media == MediaType.RAW else self._decoded(job)
         self._order.prepare(task)
 
     def _received(self, job: Job) -> Frame:
         """A raw frame, which was received where it is needed."""
         if job.geometry is None:
             raise ValueError("a raw frame came without its geometry")
-        geometry = geometry_of(job.geometry, job.levels)
-        frame = frame_in(self._memory, job, "frame", geometry)
-        color = Color(geometry.range, Matrix(job.levels.matrix))
-        return replace(frame, color=color, corrupt=job.corrupt)
+        frame = frame_in(self._memory, job, "frame", job.geometry.geometry)
+        return replace(frame, color=job.geometry.color, corrupt=job.corrupt)
 
     def _decoded(self, job: Job) -> Frame:
         """An encoded frame, its header checked before any decoder sees it."""
         body = self._memory.buffer(job.slot, "body", job.length)
         header = self._header(job, body)
         geometry = header.geometry
-        if job.geometry and job.geometry != (geometry.width, geometry.height, geometry.pixel_format):
-            width, height, wanted = job.geometry
+        if job.geometry and job.geometry[:3] != (geometry.width, geometry.height, geometry.pixel_format):
+            width, height, wanted = job.geometry[:3]
             raise GeometryConflictError(
                 f"a frame of {geometry} came; the source {job.source!r} is fixed to {width}x{height}"
                 f" {wanted}: scale the frame, or change the source with PUT"
@@ -173,7 +172,7 @@ class Worker:
                 os._exit(DEVICE_LOST_STATUS)
 
     def _reply(self, reply: Reply) -> None:
-        send(self._doorbell, reply)
+        send(self._connection, reply)
 
 
 def told(error: Exception) -> Exception:

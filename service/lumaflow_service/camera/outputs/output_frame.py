@@ -6,12 +6,11 @@ from fractions import Fraction
 import numpy as np
 from av.video.frame import VideoFrame
 
-import lumaflow.formats
-from lumaflow.formats import Chroma, Family, Matrix
+from lumaflow.formats import Chroma, Family
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow_service.camera.captured_frame import CapturedFrame
-from lumaflow_service.ipc.messages import EnhancedReady, geometry_of
+from lumaflow_service.ipc.messages import EnhancedReady
 from lumaflow_service.ipc.slots import SlotMemory
 from lumaflow_service.media.color import FULL, YuvConversion, chroma_steps
 
@@ -42,11 +41,10 @@ class OutputFrame:
     @classmethod
     def of(cls, shot: CapturedFrame, shown: EnhancedReady, memory: SlotMemory) -> "OutputFrame":
         """A copy of what lies in a slot."""
-        geometry = geometry_of(shown.geometry, shown.levels)
+        geometry = shown.geometry.geometry
         enhanced = np.frombuffer(memory.buffer(shown.slot, "enhanced", geometry.frame_bytes), np.uint8)
-        tags = lumaflow.formats.Color(geometry.range, Matrix(shown.levels.matrix))
         return cls(
-            replace(Frame.over(enhanced.copy(), geometry), color=tags),
+            replace(Frame.over(enhanced.copy(), geometry), color=shown.geometry.color),
             shot.pts,
             shot.time_base,
             shot.wall,
@@ -57,7 +55,9 @@ class OutputFrame:
             shot.corrupt,
             color_of(geometry, shot.frame),
             stored_as(geometry, shot.frame),
-            bytes(memory.buffer(shown.slot, "answer", shown.described)) if shown.described else b"",
+            bytes(memory.buffer(shown.slot, "answer", shown.descriptor_bytes))
+            if shown.descriptor_bytes
+            else b"",
         )
 
     @property

@@ -12,8 +12,9 @@ import pytest
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.one_shot_images import KEPT_SECONDS, OneShotImage, OneShotImages
 from lumaflow_service.errors import TooLargeError, UnknownImageError
-from lumaflow_service.ipc.messages import Job, Media, Op, Reply
-from lumaflow_service.ipc.slots import SharedSlot, SlotMemory
+from lumaflow_service.ipc.media_type import MediaType
+from lumaflow_service.ipc.messages import Job, Op, Reply
+from lumaflow_service.ipc.slots import SlotLease, SlotMemory, SlotRing
 
 PICTURE = np.tile(np.arange(0, 96, dtype=np.uint8), (64, 1))
 PNG = {"Content-Type": "image/png"}
@@ -88,7 +89,7 @@ class Worker:
 
     told: list[Job] = field(default_factory=list)
 
-    async def call(self, job: Job, slot: SharedSlot) -> Reply:
+    async def call(self, job: Job, slot: SlotLease) -> Reply:
         return Reply(1, length=100)
 
     def tell(self, job: Job) -> None:
@@ -96,9 +97,9 @@ class Worker:
 
 
 @pytest.fixture
-def slot() -> Iterator[SharedSlot]:
+def slot() -> Iterator[SlotLease]:
     memory = SlotMemory.create(1, 1 << 16)
-    yield SharedSlot(memory, 0)
+    yield SlotRing(memory).acquire()
     memory.close()
 
 
@@ -111,12 +112,12 @@ class Clock:
         return self.now
 
 
-def tried(trials: OneShotImages, slot: SharedSlot) -> OneShotImage:
+def tried(trials: OneShotImages, slot: SlotLease) -> OneShotImage:
     """One more trial of 100 bytes before and 100 after."""
-    return asyncio.run(trials.enhance(slot, 100, Media.PNG, SourceOptions()))
+    return asyncio.run(trials.enhance(slot, 100, MediaType.PNG, SourceOptions()))
 
 
-def test_the_oldest_give_way_to_new_ones(slot: SharedSlot) -> None:
+def test_the_oldest_give_way_to_new_ones(slot: SlotLease) -> None:
     trials = OneShotImages(Worker(), Clock(), most_bytes=450)  # type: ignore[arg-type]
     first, second, third = (tried(trials, slot) for _ in range(3))
     with pytest.raises(UnknownImageError):
@@ -124,7 +125,7 @@ def test_the_oldest_give_way_to_new_ones(slot: SharedSlot) -> None:
     assert [trials.get(one.id) for one in (second, third)] == [second, third]
 
 
-def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: SharedSlot) -> None:
+def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: SlotLease) -> None:
     worker, clock = Worker(), Clock()
     trials = OneShotImages(worker, clock)  # type: ignore[arg-type]
     one = tried(trials, slot)
@@ -136,7 +137,7 @@ def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: SharedSl
         trials.get(one.id)
 
 
-def test_an_image_that_has_no_room_at_all_is_refused(slot: SharedSlot) -> None:
+def test_an_image_that_has_no_room_at_all_is_refused(slot: SlotLease) -> None:
     trials = OneShotImages(Worker(), most_bytes=199)  # type: ignore[arg-type]
     with pytest.raises(TooLargeError, match="200 bytes of images cannot be kept"):
         tried(trials, slot)

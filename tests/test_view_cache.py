@@ -10,7 +10,7 @@ from lumaflow_service.control.sources import Source
 from lumaflow_service.control.view_cache import EncodedView, ViewCache
 from lumaflow_service.errors import UnknownSourceError, not_kept
 from lumaflow_service.ipc.messages import Job, Reply, View
-from lumaflow_service.ipc.slots import SharedSlot, SlotMemory, SlotRing
+from lumaflow_service.ipc.slots import SlotLease, SlotMemory, SlotRing
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Worker:
     encoded: int = 0
     closed: bool = False
 
-    async def call(self, job: Job, slot: SharedSlot) -> Reply:
+    async def call(self, job: Job, slot: SlotLease) -> Reply:
         if self.closed:
             raise not_kept(job.source, 300)
         self.encoded += 1

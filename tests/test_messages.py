@@ -4,28 +4,42 @@ import pytest
 
 from lumaflow.errors import DeviceLostError, LumaflowError
 from lumaflow_service.errors import BadFrameError
+from lumaflow_service.ipc.geometry_json import GeometryJson
+from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import (
     FrameReady,
     Job,
-    Media,
     Op,
     Reply,
     SlotGranted,
     View,
     WorkerStarted,
     error_of,
-    pack,
-    socket_pair,
-    unpack,
 )
+from lumaflow_service.ipc.transport import pack, socket_pair, unpack
 
 MESSAGES = [
-    Job(7, Op.FRAME, "gate", 3, 12, 99, Media.PNG, (4, 5, "gray8"), {"mode": "clahe"}, 8, Media.NPZ, ["hog"]),
+    Job(
+        7,
+        Op.FRAME,
+        "gate",
+        3,
+        12,
+        99,
+        MediaType.PNG,
+        GeometryJson(4, 5, "gray8"),
+        {"mode": "clahe"},
+        8,
+        MediaType.NPZ,
+        ["hog"],
+    ),
     Job(8, Op.SNAPSHOT, "gate", view=View.SPLIT),
-    Reply(7, length=5, device="cpu", geometry=(4, 5, "gray8"), lut="own", stage_seconds={"lut": 0.1}),
+    Reply(
+        7, length=5, device="cpu", geometry=GeometryJson(4, 5, "gray8"), lut="own", stage_seconds={"lut": 0.1}
+    ),
     WorkerStarted("cuda:0", "it is there"),
     SlotGranted(1, 2),
-    FrameReady(1, 2, (640, 360, "bgr24")),
+    FrameReady(1, 2, GeometryJson(640, 360, "bgr24", "full", "lsb", "bt709")),
 ]
 
 
@@ -49,10 +63,18 @@ def test_messages_keep_their_borders() -> None:
 
 @pytest.mark.parametrize(
     "packet",
-    [b"", b"{", b"[]", b'["Job",3]', b'["Nonsense",{}]', b'["Grant",{"slot":1}]', b'["Grant",{"a":1}]'],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'["Job",3]',
+        b'["Nonsense",{}]',
+        b'["SlotGranted",{"slot":1}]',
+        b'["SlotGranted",{"a":1}]',
+    ],
 )
 def test_what_is_no_message_is_a_value_error(packet: bytes) -> None:
-    with pytest.raises(ValueError, match="no message"):
+    with pytest.raises(ValueError, match="expected a message, got a packet"):
         unpack(packet)
 
 
@@ -66,9 +88,9 @@ def test_what_is_no_message_is_a_value_error(packet: bytes) -> None:
     ],
 )
 def test_an_error_comes_back_as_its_own_class(name: str, kind: type[LumaflowError]) -> None:
-    error = error_of(Reply(1, name, "what came and what is needed"))
+    error = error_of(Reply(1, name, "expected this, got that"))
     assert type(error) is kind
-    assert str(error) == "what came and what is needed"
+    assert str(error) == "expected this, got that"
 
 
 def test_no_error_is_none() -> None:
