@@ -127,9 +127,9 @@ def test_results_go_to_out_wherever_it_lies(luma, name):
     assert (sheet[..., :2] == 0).all()
     frozen = np.empty_like(wanted)
     frozen.flags.writeable = False
-    with pytest.raises(FrameError, match="read-only out"):
+    with pytest.raises(FrameError, match="read-only array"):
         CALLS[name](luma, out=frozen)
-    with pytest.raises(FrameError, match=r"an out .* came; the result is"):
+    with pytest.raises(FrameError, match="expected out to be"):
         CALLS[name](luma, out=np.empty(7, wanted.dtype))
 
 
@@ -149,19 +149,22 @@ def test_pitched_read_only_and_dlpack_arrays_are_as_good(luma, name):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: functions.compute_histogram([[1]]), "a list came"),
-        (lambda: functions.compute_histogram(np.zeros((4, 4), np.float32)), "float32 came"),
+        (lambda: functions.compute_histogram([[1]]), "got list"),
+        (lambda: functions.compute_histogram(np.zeros((4, 4), np.float32)), "float32"),
         (lambda: functions.compute_histogram(np.zeros((0, 4), np.uint8)), "with pixels"),
-        (lambda: functions.compute_histogram(np.zeros((4, 4), np.uint8), bits=12), "bits=12"),
+        (lambda: functions.compute_histogram(np.zeros((4, 4), np.uint8), bits=12), "got 12 bits"),
         (lambda: functions.compute_histogram(np.full((4, 4), 4096, np.uint16), bits=12), "value of 4096"),
         (lambda: functions.clahe(np.full((4, 4), 1024, np.uint16), bits=10), "value of 1024"),
         (lambda: functions.build_lut(np.zeros(256, np.uint32)), "at least one pixel"),
         (lambda: functions.build_lut(np.ones(300, np.uint32)), r"\(300,\)"),
         (lambda: functions.build_lut(np.empty(0, np.uint32)), r"\(0,\)"),
-        (lambda: functions.apply_lut(np.full((4, 4), 9, np.uint8), np.zeros(9, np.uint8)), "levels up to 9"),
-        (lambda: functions.apply_lut(np.zeros((4, 4), np.uint8), np.zeros(256)), "float64 came; give"),
-        (lambda: functions.apply_lut(np.zeros((4, 4), np.uint8), np.empty(0, np.uint8)), "of 0 entries"),
-        (lambda: functions.hog(np.zeros((16, 16), np.uint16)), "features are of 8 bits"),
+        (
+            lambda: functions.apply_lut(np.full((4, 4), 9, np.uint8), np.zeros(9, np.uint8)),
+            "level 9, got 9 entries",
+        ),
+        (lambda: functions.apply_lut(np.zeros((4, 4), np.uint8), np.zeros(256)), "got .* float64"),
+        (lambda: functions.apply_lut(np.zeros((4, 4), np.uint8), np.empty(0, np.uint8)), "got 0 entries"),
+        (lambda: functions.hog(np.zeros((16, 16), np.uint16)), "for features, apply Output.DISPLAY"),
         (lambda: functions.transpose(np.zeros((4, 4, 5), np.uint8)), r"\(4, 4, 5\)"),
         (lambda: functions.transpose(np.zeros((4, 4), np.float64)), "float64"),
     ],
@@ -173,7 +176,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence(call, said):
 
 def test_a_turn_in_place_is_refused(luma):
     square = luma[:40, :40].copy()
-    with pytest.raises(FrameError, match="out shares memory"):
+    with pytest.raises(FrameError, match="share memory"):
         functions.transpose(square, out=square)
 
 

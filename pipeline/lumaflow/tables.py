@@ -83,8 +83,8 @@ class LevelRange:
     size: int
     low: int
     high: int
-    shown_low: int
-    shown_high: int
+    out_low: int
+    out_high: int
 
 
 def level_range(geometry: Geometry, output: Geometry) -> LevelRange:
@@ -95,14 +95,14 @@ def level_range(geometry: Geometry, output: Geometry) -> LevelRange:
 def rescale_lut(span: LevelRange) -> NDArray[Any]:
     """(2^b,) uint8 or uint16: the mapping that changes the depth and nothing else, levels clamped."""
     kept = np.clip(np.arange(span.size), span.low, span.high) - span.low
-    factor = np.float32(span.shown_high - span.shown_low) / np.float32(span.high - span.low)
-    levels = span.shown_low + np.rint(kept.astype(np.float32) * factor)
-    return np.asarray(levels, np.uint8 if span.shown_high < LEVELS else np.uint16)
+    factor = np.float32(span.out_high - span.out_low) / np.float32(span.high - span.low)
+    levels = span.out_low + np.rint(kept.astype(np.float32) * factor)
+    return np.asarray(levels, np.uint8 if span.out_high < LEVELS else np.uint16)
 
 
 def identity_lut(span: LevelRange) -> NDArray[Any]:
     """(2^b,) uint8 or uint16: no mapping at all where the depth stays, else `rescale_lut`."""
-    if (span.low, span.high) == (span.shown_low, span.shown_high):
+    if (span.low, span.high) == (span.out_low, span.out_high):
         return np.arange(span.size).astype(np.uint8 if span.size == LEVELS else np.uint16)
     return rescale_lut(span)
 

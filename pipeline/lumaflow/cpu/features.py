@@ -25,7 +25,7 @@ class HogExtractor:
         self._rows = np.empty((bands, HOG_CELL_PX, SPAN), np.float32)
         self._sums = np.empty((bands, 2, width // HOG_CELL_PX, 4, SPAN), np.float32)
 
-    def describe(self, luma: NDArray[np.uint8], out: NDArray[np.float32]) -> None:
+    def compute(self, luma: NDArray[np.uint8], out: NDArray[np.float32]) -> None:
         """HOG of `luma` (H, W) uint8 into `out`, in the layout that was opened."""
         if out.size == 0:
             return
@@ -45,7 +45,7 @@ class LbpExtractor:
         self._outside = np.zeros(geometry.width, np.uint8)
         self._labels = np.empty((geometry.height, geometry.width), np.uint8)
 
-    def describe(
+    def compute(
         self, luma: NDArray[np.uint8], labels: NDArray[np.uint8] | None, cells: NDArray[np.uint16]
     ) -> None:
         """Labels (H, W) uint8, if wanted, and cell histograms of `luma` (H, W) uint8."""

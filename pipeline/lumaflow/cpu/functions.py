@@ -1,168 +1,47 @@
-"""The plain functions of `lumaflow.functions` on the processor; arguments and results as there."""
+"""CPU side of `lumaflow.functions`: arrays of NumPy and the steps that fill them. `lumaflow.functions` checks
+the arguments; every step takes the stream first (None here) and its output last.
+"""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow.arguments import (
-    bins_geometry,
-    check_apart,
-    check_bytes,
-    check_lut,
-    check_out,
-    check_plane,
-    check_turnable,
-    plane_geometry,
-    turned_shape,
-)
+from lumaflow.arguments import check_out
 from lumaflow.cpu import apply
+from lumaflow.cpu.cores import limit_thread_spin
 from lumaflow.cpu.features import HogExtractor, LbpExtractor
 from lumaflow.cpu.histogram import fold_levels
 from lumaflow.cpu.histogram_counter import HistogramCounter
-from lumaflow.cpu.lut import clahe_luts, equalize_lut, stretch_lut
+from lumaflow.cpu.lut_builder import LutBuilder
 from lumaflow.cpu.orientation import reorient_plane
 from lumaflow.cpu.plane import open_plane
 from lumaflow.cpu.tone_mapper import CpuToneMapper
 from lumaflow.errors import FrameError
-from lumaflow.formats import Range
 from lumaflow.geometry import Geometry
 from lumaflow.lane import output_geometry
-from lumaflow.options import (
-    Equalization,
-    Hog,
-    HogLayout,
-    Lbp,
-    LbpMapping,
-    Mode,
-    Neighborhood,
-    Options,
-    Orientation,
-    Output,
-    Region,
-)
-from lumaflow.tables import (
-    LevelRange,
-    axis_map,
-    clip_limit,
-    hog_shape,
-    identity_lut,
-    lbp_shape,
-    level_range,
-    lut_scale,
-    rescale_lut,
-)
+from lumaflow.options import Equalization, Hog, Lbp, Options, Orientation
+from lumaflow.tables import LevelRange, axis_map
 
 Array = NDArray[Any]
 
-
-def compute_histogram(luma: Any, bits: int | None, region: Region | None, out: Any, stream: Any) -> Array:
-    """See `lumaflow.functions.compute_histogram`."""
-    plane = _plane(luma)
-    geometry = plane_geometry(plane, bits)
-    options = Options(Equalization(Mode.EQUALIZE), region=region)
-    output_geometry(geometry, options)
-    bins = _result(out, (1 << geometry.layout.bits,), np.uint32)
-    HistogramCounter(geometry, options).count(_levels(plane, geometry, options), bins)
-    return _given(out, bins)
+may_share_memory = np.may_share_memory
 
 
-def build_lut(
-    bins: Any, equalization: Equalization, output: Output, range: Range, out: Any, stream: Any
-) -> Array:
-    """See `lumaflow.functions.build_lut`."""
-    counts = _array(bins)
-    pixel = bins_geometry(counts, equalization, range)
-    shown = output_geometry(pixel, Options(output=output))
-    lut = _result(out, counts.shape, shown.dtype)
-    _fill_lut(counts, equalization, level_range(pixel, shown), lut)
-    return _given(out, lut)
+def running(array: Any, stream: Any) -> AbstractContextManager[None]:
+    """Prepare to run steps; the CPU has no streams."""
+    limit_thread_spin()
+    return nullcontext()
 
 
-def apply_lut(luma: Any, lut: Any, out: Any, stream: Any) -> Array:
-    """See `lumaflow.functions.apply_lut`."""
-    plane, table = _plane(luma), _array(lut)
-    check_lut(table, plane)
-    mapped = _result(out, plane.shape, table.dtype)
-    apply.apply_lut(plane, table, (0, 0, *plane.shape[::-1]), mapped)
-    return _given(out, mapped)
-
-
-def clahe(
-    luma: Any,
-    equalization: Equalization,
-    bits: int | None,
-    output: Output,
-    range: Range,
-    out: Any,
-    stream: Any,
-) -> Array:
-    """See `lumaflow.functions.clahe`."""
-    plane = _plane(luma)
-    geometry = plane_geometry(plane, bits, range)
-    options = Options(equalization, output=output)
-    shown = output_geometry(geometry, options)
-    counter, curve = HistogramCounter(geometry, options), CpuToneMapper(geometry, shown, options)
-    levels = _levels(plane, geometry, options)
-    bins = np.empty(1 << geometry.layout.bits, np.uint32)
-    counter.count(levels, bins)
-    curve.build(*counter.fold(bins))
-    mapped = _result(out, plane.shape, shown.dtype)
-    curve.apply(levels, curve.own, mapped)
-    return _given(out, mapped)
-
-
-def hog(luma: Any, layout: HogLayout, out: Any, stream: Any) -> Array:
-    """See `lumaflow.functions.hog`."""
-    plane = _bytes(luma)
-    geometry = plane_geometry(plane, 8)
-    field = _result(out, hog_shape(geometry, layout), np.float32)
-    HogExtractor(geometry, Hog(layout)).describe(plane, field)
-    return _given(out, field)
-
-
-def lbp(luma: Any, neighborhood: Neighborhood, mapping: LbpMapping, out: Any, stream: Any) -> Array:
-    """See `lumaflow.functions.lbp`."""
-    plane = _bytes(luma)
-    geometry = plane_geometry(plane, 8)
-    cells = _result(out, lbp_shape(geometry, mapping), np.uint16)
-    LbpExtractor(geometry, Lbp(neighborhood, mapping)).describe(plane, None, cells)
-    return _given(out, cells)
-
-
-def apply_orientation(pixels: Any, orientation: Orientation, out: Any, stream: Any) -> Array:
-    """See `lumaflow.functions.turn`."""
-    source = _array(pixels)
-    check_turnable(source)
-    turned = _result(out, turned_shape(source, orientation), source.dtype)
-    check_apart(np.may_share_memory(turned, source))
-    reorient_plane(source, axis_map(orientation), turned)
-    return _given(out, turned)
-
-
-def _fill_lut(counts: Array, equalization: Equalization, span: LevelRange, lut: Array) -> None:
-    """The LUT of one histogram, in any mode but CLAHE."""
-    levels = (span.low, span.high, span.shown_low, span.shown_high)
-    bins = counts.reshape(1, 1, -1).copy()
-    fold_levels(bins, span.low, span.high)
-    if equalization.mode is Mode.EQUALIZE:
-        equalize_lut(bins[0, 0], levels, rescale_lut(span), lut)
-    elif equalization.mode is Mode.STRETCH:
-        stretch_lut(bins[0, 0], levels, rescale_lut(span), lut)
-    elif equalization.mode is Mode.CLIPPED:
-        pixels = int(counts.sum())
-        limit = clip_limit(equalization.clip_limit, pixels, span.high - span.low + 1)
-        scale = lut_scale(pixels, span.shown_high - span.shown_low)
-        clahe_luts(bins, limit, scale, levels, np.empty((1, span.size), np.int32), lut.reshape(1, 1, -1))
-    else:
-        lut[:] = identity_lut(span)
-
-
-def _array(array: Any) -> Array:
-    """The array as the kernels want it, packed and writable: itself, or a copy."""
+def view(array: Any) -> Array:
+    """Return the array packed and writable, as the kernels need it: a view if possible, else a copy."""
     if not isinstance(array, np.ndarray):
         if not hasattr(array, "__dlpack__"):
-            raise FrameError(f"a {type(array).__name__} came; give a NumPy array, or one that has DLPack")
+            raise FrameError(
+                f"expected a NumPy array or one with __dlpack__, got {type(array).__name__}; convert it first"
+            )
         array = np.from_dlpack(array)
     plain = np.asarray(array)
     if plain.flags.c_contiguous and plain.flags.writeable and plain.flags.aligned:
@@ -170,40 +49,64 @@ def _array(array: Any) -> Array:
     return plain.copy(order="C")
 
 
-def _plane(luma: Any) -> Array:
-    plane = _array(luma)
-    check_plane(plane)
-    return plane
-
-
-def _bytes(luma: Any) -> Array:
-    plane = _plane(luma)
-    check_bytes(plane)
-    return plane
-
-
-def _levels(plane: Array, geometry: Geometry, options: Options) -> Array:
-    """The plane itself. Raises FrameError where a value is beyond the depth."""
-    levels: Array = open_plane(geometry, geometry, options).split(plane)
-    return levels
-
-
-def _result(out: Any, shape: tuple[int, ...], dtype: Any) -> Array:
-    """Where the kernels write: `out` itself where they can, else an array of their own."""
+def result(out: Any, shape: tuple[int, ...], dtype: Any, align: int) -> Array:
+    """Return the array that a step writes: `out` if it is packed, else a new one."""
     if out is None:
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray):
-        raise FrameError(f"an out {type(out).__name__} came; the result is {shape} {np.dtype(dtype)}")
+        raise FrameError(
+            f"expected out to be an array {shape} {np.dtype(dtype)}, got {type(out).__name__}; pass a NumPy"
+            " array"
+        )
     check_out(out, shape, dtype)
     if not out.flags.writeable:
-        raise FrameError("a read-only out came; pass an array that can be written")
+        raise FrameError("expected a writable out, got a read-only array; pass a copy")
     return out if out.flags.c_contiguous and out.flags.aligned else np.empty(shape, dtype)
 
 
-def _given(out: Any, result: Array) -> Array:
-    """The result where it was asked for."""
-    if out is None or out is result:
-        return result
-    np.copyto(out, result)
-    given: Array = out
-    return given
+def store(out: Any, found: Array) -> None:
+    """Copy a result to `out` unless the step wrote it there."""
+    if out is not None and out is not found:
+        np.copyto(out, found)
+
+
+def histogram(stream: None, plane: Array, geometry: Geometry, options: Options, bins: Array) -> None:
+    HistogramCounter(geometry, options).count(_checked(plane, geometry, options), bins)
+
+
+def lut(stream: None, bins: Array, equalization: Equalization, levels: LevelRange, out: Array) -> None:
+    folded = bins.reshape(1, 1, -1).copy()
+    fold_levels(folded, levels.low, levels.high)
+    LutBuilder(equalization, levels, int(bins.sum()), 1).build(folded, out.reshape(1, 1, -1))
+
+
+def apply_lut(stream: None, plane: Array, lut: Array, out: Array) -> None:
+    apply.apply_lut(plane, lut, (0, 0, *plane.shape[::-1]), out)
+
+
+def clahe(stream: None, plane: Array, geometry: Geometry, options: Options, out: Array) -> None:
+    counter = HistogramCounter(geometry, options)
+    mapper = CpuToneMapper(geometry, output_geometry(geometry, options), options)
+    levels = _checked(plane, geometry, options)
+    bins = np.empty(1 << geometry.layout.bits, np.uint32)
+    counter.count(levels, bins)
+    mapper.build(*counter.fold(bins))
+    mapper.apply(levels, mapper.own, out)
+
+
+def hog(stream: None, plane: Array, geometry: Geometry, hog: Hog, out: Array) -> None:
+    HogExtractor(geometry, hog).compute(plane, out)
+
+
+def lbp(stream: None, plane: Array, geometry: Geometry, lbp: Lbp, out: Array) -> None:
+    LbpExtractor(geometry, lbp).compute(plane, None, out)
+
+
+def reorient(stream: None, pixels: Array, orientation: Orientation, out: Array) -> None:
+    reorient_plane(pixels, axis_map(orientation), out)
+
+
+def _checked(plane: Array, geometry: Geometry, options: Options) -> Array:
+    """Return the plane. Raises FrameError if a value is above the bit depth."""
+    levels: Array = open_plane(geometry, geometry, options).split(plane)
+    return levels

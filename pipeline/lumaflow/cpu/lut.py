@@ -1,6 +1,6 @@
 """From histograms to mappings (spec 2, 3, 4, 8, 9).
 
-Levels of the frame that carry a picture, low..high, become levels shown_low..shown_high. Histograms are
+Levels of the frame that carry a picture, low..high, become levels out_low..out_high. Histograms are
 folded: nothing lies outside low..high. LUTs are total: levels outside map as `low` or `high`.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Counts = NDArray[np.uint32]
 Lut = NDArray[Any]
 Range = tuple[int, int, int, int]
-"""low, high, shown_low, shown_high."""
+"""low, high, out_low, out_high."""
 
 NO_LIMIT = 1 << 62
 
@@ -24,7 +24,7 @@ def equalize_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
 
     A constant frame has nothing to equalise: its LUT is `plain`, which changes at most the depth.
     """
-    low, high, shown_low, shown_high = levels
+    low, high, out_low, out_high = levels
     # Seen from `low` on, indices start at 0, which spares Numba the test for negative ones.
     counts, inner = bins[low : high + 1], lut[low : high + 1]
     first = 0
@@ -36,13 +36,13 @@ def equalize_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
     if rest == 0:
         lut[:] = plain
         return
-    top = np.float32(shown_high - shown_low)
+    top = np.float32(out_high - out_low)
     scale = top / np.float32(rest)
     total = np.int64(0)
     for level in range(counts.size):
         if level > first:
             total += np.int64(counts[level])
-        inner[level] = shown_low + _level(np.float32(total) * scale, top)
+        inner[level] = out_low + _level(np.float32(total) * scale, top)
     _extend(lut, low, high)
 
 
@@ -69,7 +69,7 @@ def clahe_luts(
 @njit(nogil=True, cache=True)
 def stretch_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
     """A straight line from the 0.1st to the 99.9th percentile; `plain` where these are one level."""
-    low, high, shown_low, shown_high = levels
+    low, high, out_low, out_high = levels
     pixels = np.int64(0)
     for level in range(low, high + 1):
         pixels += np.int64(bins[level])
@@ -77,10 +77,10 @@ def stretch_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
     if first == last:
         lut[:] = plain
         return
-    scale = np.float32(shown_high - shown_low) / np.float32(last - first)
+    scale = np.float32(out_high - out_low) / np.float32(last - first)
     for level in range(lut.size):
         above = min(max(level - first, 0), last - first)
-        lut[level] = shown_low + _level(np.float32(above) * scale, np.float32(shown_high - shown_low))
+        lut[level] = out_low + _level(np.float32(above) * scale, np.float32(out_high - out_low))
 
 
 @njit(nogil=True)
@@ -97,11 +97,11 @@ def _percentile(bins: Counts, low: int, thousandths: np.int64) -> int:
 def _clahe_lut(
     bins: Counts, limit: int, scale: np.float32, levels: Range, totals: NDArray[np.int32], lut: Lut
 ) -> None:
-    low, high, shown_low, shown_high = levels
-    inner, top = lut[low : high + 1], np.float32(shown_high - shown_low)
+    low, high, out_low, out_high = levels
+    inner, top = lut[low : high + 1], np.float32(out_high - out_low)
     _sum_clipped(bins[low : high + 1], limit, totals)
     for level in range(inner.size):
-        inner[level] = np.int32(shown_low + _level(np.float32(totals[level]) * scale, top))
+        inner[level] = np.int32(out_low + _level(np.float32(totals[level]) * scale, top))
     _extend(lut, low, high)
 
 

@@ -102,10 +102,10 @@ class CpuStep:
             return
         luma = self._display.luma if self._display else self._plane.luma(target)
         if self._hog is not None and slot.hog is not None:
-            self._hog.describe(luma, slot.hog)
+            self._hog.compute(luma, slot.hog)
             clock.lap(Stage.HOG)
         if self._lbp is not None and slot.lbp is not None:
-            self._lbp.describe(luma, slot.lbp_labels, slot.lbp)
+            self._lbp.compute(luma, slot.lbp_labels, slot.lbp)
             clock.lap(Stage.LBP)
 
     def _enhanced(

@@ -103,7 +103,7 @@ def limit_and_scale(
 ) -> tuple[np.generic, np.generic]:
     """Clip limit and levels a count, of a histogram of so many pixels."""
     limit = clip_limit(equalization.clip_limit, pixels, span.high - span.low + 1)
-    return np.int32(limit), lut_scale(pixels, span.shown_high - span.shown_low)
+    return np.int32(limit), lut_scale(pixels, span.out_high - span.out_low)
 
 
 def plan_apply(scope: FramePlan) -> LaunchPlan:

@@ -108,7 +108,7 @@ def plan_mapping(
     span: LevelRange, equalization: Equalization, pixels: int, luts: int, kernel: str
 ) -> LaunchPlan:
     """A block a LUT, of histograms of so many pixels each."""
-    levels = (span.low, span.high, span.shown_low, span.shown_high - span.shown_low)
+    levels = (span.low, span.high, span.out_low, span.out_high - span.out_low)
     threads = min(span.size // LUT_LEVELS, LUT_THREADS)
     numbers = (np.uint32(pixels), *limit_and_scale(equalization, span, pixels))
     return LaunchPlan(
