@@ -14,7 +14,7 @@ import pytest
 from conftest import START_SECONDS, RunningService
 
 DEMO_SLOTS = 3
-"""The demo source has at most one slot lent and two in flight."""
+"""Slots that the demo camera uses at most."""
 WIDTH, HEIGHT = 1600, 1200
 FRAME = np.random.default_rng(1).integers(0, 90, (HEIGHT, WIDTH, 3), np.uint8).tobytes()
 
@@ -113,11 +113,12 @@ def test_the_demo_source_is_there_and_comes_back_when_its_process_dies(victim: R
 
     wait_until(lambda: int(str(state()["frames"])) > 5, START_SECONDS)
     assert state()["state"] == "live"
-    assert {**state()["geometry"], "width": 640, "height": 360, "format": "bgr24"} == state()["geometry"]
+    assert {**state()["geometry"], "width": 640, "height": 360, "format": "i420"} == state()["geometry"]
+    assert state()["camera"]["state"] == "live"  # type: ignore[index]
     assert set(state()["stage_seconds"]) >= {"hog", "lbp"}  # type: ignore[call-overload]
-    (process,) = victim.children("lumaflow_service.camera.demo")
+    (process,) = victim.children("lumaflow_service.camera")
     os.kill(process, signal.SIGKILL)
-    wait_until(lambda: victim.children("lumaflow_service.camera.demo") not in ([], [process]), 10)
+    wait_until(lambda: victim.children("lumaflow_service.camera") not in ([], [process]), 10)
     before = int(str(state()["frames"]))
     wait_until(lambda: int(str(state()["frames"])) > before + 5, 20)
 
@@ -159,7 +160,8 @@ def test_children_are_gone_when_the_api_process_is_killed(
 ) -> None:
     victim = open_service(demo=True)
     victim.wait_ready()
-    children = [victim.worker, *victim.children("lumaflow_service.camera.demo")]
+    wait_until(lambda: bool(victim.children("lumaflow_service.camera")), START_SECONDS)
+    children = [victim.worker, *victim.children("lumaflow_service.camera")]
     assert len(children) == 2
     victim.process.kill()
     wait_until(lambda: not any(map(alive, children)), 2)
@@ -168,7 +170,8 @@ def test_children_are_gone_when_the_api_process_is_killed(
 def test_sigterm_ends_everything_with_status_0(open_service: Callable[..., RunningService]) -> None:
     victim = open_service(demo=True)
     victim.wait_ready()
-    children = [victim.worker, *victim.children("lumaflow_service.camera.demo")]
+    wait_until(lambda: bool(victim.children("lumaflow_service.camera")), START_SECONDS)
+    children = [victim.worker, *victim.children("lumaflow_service.camera")]
     with victim.client.stream("GET", "/v1/sources/demo/live.mjpg") as viewer:
         parts = viewer.iter_raw()
         next(parts)

@@ -1,11 +1,10 @@
 """The application: the routes over the house, the table of errors, and what runs it all."""
 
 import asyncio
-import json
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -41,18 +40,18 @@ from lumaflow_service.api.state import AppState
 from lumaflow_service.config.camera_errors import ConfigError, NoConfigError
 from lumaflow_service.config.loader import LoadedConfig, load
 from lumaflow_service.config.model import NO_CAMERAS
-from lumaflow_service.config.options import Feature, SourceOptions
 from lumaflow_service.config.settings import Settings
 from lumaflow_service.config.url_policy import UrlPolicy
 from lumaflow_service.control.camera_supervisor import ServiceParts
 from lumaflow_service.control.cameras import Cameras
+from lumaflow_service.control.demo_camera import rendering_demo_clip, with_demo_camera
 from lumaflow_service.control.engine import Engine
-from lumaflow_service.control.feeder import Feeder
 from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.one_shot_images import OneShotImages
 from lumaflow_service.control.sources import Sources
 from lumaflow_service.control.tracing import Tracing, open_tracing
 from lumaflow_service.control.view_cache import ViewCache
+from lumaflow_service.demo.clip import clip_path
 from lumaflow_service.ipc.slots import SlotMemory, SlotRing
 from lumaflow_service.log import configure
 from lumaflow_service.redact import Redactor, spellings
@@ -140,24 +139,35 @@ def create_app(
     """The application; `on_start` is called when there is a worker on the device, `on_failure` when there can
     be none (the device is not there)."""
     configuration = loaded or read_config(settings.config)
+    demo_clip = clip_path() if settings.demo else None
+    must_render = demo_clip is not None and not demo_clip.exists()
     tracing = open_tracing(settings.otlp)
+
+    def with_demo(loaded: LoadedConfig) -> LoadedConfig:
+        return with_demo_camera(loaded, demo_clip, paused=must_render) if demo_clip else loaded
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         house = app.state.house = build(
-            settings, on_failure, on_start, configuration, redactor or Redactor(), tracing
+            settings,
+            on_failure,
+            on_start,
+            with_demo(configuration),
+            lambda: with_demo(read_again(settings.config)),
+            redactor or Redactor(),
+            tracing,
         )
-        feeders = [demo_feeder(house)] if settings.demo else []
         house.engine.start()
-        for feeder in feeders:
-            feeder.start()
         await house.cameras.start()
         try:
-            with reloading_on_hangup(house.cameras):
+            async with AsyncExitStack() as stack:
+                stack.enter_context(reloading_on_hangup(house.cameras))
+                if demo_clip and must_render:
+                    await stack.enter_async_context(rendering_demo_clip(house.cameras, demo_clip))
                 yield
         finally:
             await house.peers.close()
-            await asyncio.gather(house.cameras.stop(), *(feeder.stop() for feeder in feeders))
+            await house.cameras.stop()
             await house.engine.stop()
             if tracing:
                 await asyncio.to_thread(tracing.close)
@@ -203,6 +213,7 @@ def build(
     on_failure: Callable[[], None],
     on_start: Callable[[], None],
     loaded: LoadedConfig,
+    read: Callable[[], LoadedConfig],
     redactor: Redactor,
     tracing: Tracing | None,
 ) -> AppState:
@@ -213,15 +224,7 @@ def build(
     every = Sources(engine, metrics, settings.max_sources, settings.queue_depth, tracing)
     limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
     parts = ServiceParts(ring, engine, every, metrics)
-    watched = Cameras(loaded, lambda: read_again(settings.config), parts, redactor, limits)
+    watched = Cameras(loaded, read, parts, redactor, limits)
     pictures = ViewCache(engine, ring, settings.max_viewers, settings.lane_idle_seconds)
     peers = WebRtcPeers(pictures, settings.max_viewers)
     return AppState(settings, metrics, ring, engine, every, pictures, peers, watched, OneShotImages(engine))
-
-
-def demo_feeder(house: AppState) -> Feeder:
-    """The feeder of the demo source, which shows everything."""
-    memory = house.ring.memory
-    house.sources.put("demo", SourceOptions(features=list(Feature)), None)
-    arguments = [json.dumps({"slots": memory.slots, "slot_bytes": memory.slot_bytes})]
-    return Feeder("demo", "lumaflow_service.camera.demo", arguments, house.ring, house.engine, house.sources)

@@ -1,1 +1,1 @@
-"""What the sample scene is made of; `lumaflow_service.demo.scene` is its front."""
+"""Generator of the demo clip: a dim street scene, drawn by code and encoded once into the user's cache."""

@@ -1,4 +1,4 @@
-"""The things of the sample scene that stand before it: people, cars, lamps, made of a few round shapes."""
+"""Sprites of the demo scene: people, cars and lamp posts, drawn with a few rounded shapes."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -10,39 +10,40 @@ from numpy.typing import NDArray
 Plane = NDArray[np.float32]
 Color = tuple[float, float, float]
 Light = np.float32 | NDArray[np.float32]
-"""Share of white light on a sprite: one number, or one for each of B, G, R."""
+"""Light on a sprite as a fraction of white light: one value, or one per channel (B, G, R)."""
 
 SKIN: Color = (105, 135, 190)
 GLASS: Color = (95, 80, 65)
 RUBBER: Color = (38, 36, 36)
 STEPS = 12
-"""Sprites of one walking cycle."""
+"""Number of sprites in one walking cycle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sprite:
-    """A picture with soft edges, at its full size and at halves of it.
+    """An image pyramid with an alpha channel.
 
-    levels : (h, w, 4) float32 each: B, G, R as reflected by white light, and coverage 0..1
+    levels : (h, w, 4) float32 each, every level half the size of the one before: B, G, R under white
+        light, and alpha 0..1
     """
 
     levels: tuple[NDArray[np.float32], ...]
 
     @classmethod
     def of(cls, picture: NDArray[np.float32]) -> Self:
-        """Take `picture`, whose sides divide by 4, and make its two smaller levels."""
-        half = _halved(picture)
-        return cls((picture, half, _halved(half)))
+        """Build the pyramid of `picture`, whose sides are multiples of 4."""
+        half = _downsampled(picture)
+        return cls((picture, half, _downsampled(half)))
 
     def scaled(self, height: int) -> NDArray[np.float32]:
-        """The sprite `height` pixels high, picked from the level that is just large enough."""
+        """Return the sprite `height` pixels high, sampled from the smallest level that is large enough."""
         level = next((one for one in reversed(self.levels) if one.shape[0] >= height), self.levels[0])
         rows, columns = level.shape[:2]
         width = max(1, round(columns * height / rows))
-        picked: NDArray[np.float32] = level[
+        sampled: NDArray[np.float32] = level[
             np.arange(height)[:, None] * rows // height, np.arange(width) * columns // width
         ]
-        return picked
+        return sampled
 
 
 def draw(
@@ -54,38 +55,43 @@ def draw(
     light: Light,
     leftward: bool = False,
 ) -> None:
-    """Stand a sprite on (column, row) of a (H, W, 3) canvas, `height` pixels high; parts outside are cut."""
+    """Draw a sprite `height` pixels high on a (H, W, 3) canvas; parts outside the canvas are clipped.
+
+    (column, row) is the middle of the sprite's bottom edge.
+    """
     picture = sprite.scaled(max(1, round(height)))
     if leftward:
         picture = picture[:, ::-1]
     top, left = round(row) - picture.shape[0], round(column) - picture.shape[1] // 2
     rows, columns = (
-        _inside(top, picture.shape[0], canvas.shape[0]),
-        _inside(left, picture.shape[1], canvas.shape[1]),
+        _clipped(top, picture.shape[0], canvas.shape[0]),
+        _clipped(left, picture.shape[1], canvas.shape[1]),
     )
-    seen = picture[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]
+    visible = picture[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]
     patch = canvas[rows, columns]
-    patch += (seen[..., :3] * light - patch) * seen[..., 3:]
+    patch += (visible[..., :3] * light - patch) * visible[..., 3:]
 
 
-def shine(canvas: NDArray[np.float32], column: float, row: float, radius: float, power: float = 1.0) -> None:
-    """Add a lamp that shines into the lens: a bright core of `radius` pixels in a faint halo."""
+def draw_lens_flare(
+    canvas: NDArray[np.float32], column: float, row: float, radius: float, power: float = 1.0
+) -> None:
+    """Add a light source that faces the camera: a bright core of `radius` pixels in a faint halo."""
     reach = min(int(radius * 5) + 2, 120)
-    rows = _inside(round(row) - reach, 2 * reach, canvas.shape[0])
-    columns = _inside(round(column) - reach, 2 * reach, canvas.shape[1])
+    rows = _clipped(round(row) - reach, 2 * reach, canvas.shape[0])
+    columns = _clipped(round(column) - reach, 2 * reach, canvas.shape[1])
     y, x = np.ogrid[rows, columns]
     distance2 = (np.square(x - column) + np.square(y - row)) / (radius * radius)
     light = power * (230.0 * np.exp(-distance2 * 4.0) + 34.0 * np.exp(-distance2 * 0.25))
     canvas[rows, columns] += light[..., None] * (0.86, 0.96, 1.0)
 
 
-def _inside(start: int, length: int, limit: int) -> slice:
-    """The part of start .. start+length inside 0 .. limit; empty when there is none."""
+def _clipped(start: int, length: int, limit: int) -> slice:
+    """Clip start .. start+length to 0 .. limit; the slice may be empty."""
     first = min(max(start, 0), limit)
     return slice(first, max(first, min(start + length, limit)))
 
 
-def _halved(picture: NDArray[np.float32]) -> NDArray[np.float32]:
+def _downsampled(picture: NDArray[np.float32]) -> NDArray[np.float32]:
     rows, columns = picture.shape[:2]
     parts = picture.reshape(rows // 2, 2, columns // 2, 2, 4)
     mean: NDArray[np.float32] = parts.mean((1, 3), np.float32)
@@ -93,7 +99,7 @@ def _halved(picture: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class Canvas:
-    """Shapes drawn over one another, in a unit where the picture is 1 high; y points down."""
+    """Draws shapes into an image with alpha; coordinates are in image heights, y points down."""
 
     def __init__(self, height: int, width: int) -> None:
         self.picture = np.zeros((height, width, 4), np.float32)
@@ -101,7 +107,7 @@ class Canvas:
         self._edge = 1.0 / height
 
     def limb(self, start: tuple[float, float], end: tuple[float, float], radius: float, color: Color) -> None:
-        """A line with round ends, from (x, y) to (x, y)."""
+        """Draw a line with round ends, from (x, y) to (x, y)."""
         (x0, y0), (dx, dy) = start, (end[0] - start[0], end[1] - start[1])
         along = ((self._x - x0) * dx + (self._y - y0) * dy) / max(dx * dx + dy * dy, 1e-6)
         along = np.clip(along, 0.0, 1.0)
@@ -110,7 +116,7 @@ class Canvas:
     def box(
         self, left: float, top: float, right: float, bottom: float, color: Color, slant: float = 0.0
     ) -> None:
-        """A box with round corners; `slant` draws its top edge in on both sides."""
+        """Draw a box with round corners; `slant` shortens its top edge on both sides."""
         inset = slant * np.clip((bottom - self._y) / (bottom - top), 0.0, 1.0)
         dx = np.abs(self._x - (left + right) / 2) - (right - left) / 2 + inset
         dy = np.abs(self._y - (top + bottom) / 2) - (bottom - top) / 2
@@ -120,14 +126,14 @@ class Canvas:
 
     def _fill(self, distance: Plane, color: Color) -> None:
         cover = np.clip(0.5 - distance / self._edge, 0.0, 1.0)[..., None]
-        # Rounder at the rim, so that the shape reads as a body and not as paper.
+        # Shading towards the edge makes the shape look three-dimensional.
         shade = np.clip(0.72 - distance[..., None] * 7.0, 0.72, 1.05)
         self.picture[..., :3] += (shade * color - self.picture[..., :3]) * cover
         self.picture[..., 3:] += (1.0 - self.picture[..., 3:]) * cover
 
 
 def walker(coat: Color, trousers: Color) -> list[Sprite]:
-    """A person walking to the right, one sprite a step of the cycle."""
+    """Return the walking cycle of a person who walks to the right."""
     return [_person(2 * np.pi * step / STEPS, coat, trousers) for step in range(STEPS)]
 
 
@@ -154,7 +160,7 @@ def _person(phase: float, coat: Color, trousers: Color) -> Sprite:
 
 
 def car_front(paint: Color) -> Sprite:
-    """A car that comes towards the camera; its lamps are lit by the scene."""
+    """Return an oncoming car; the scene draws its headlights."""
     canvas = Canvas(128, 156)
     body = partial(canvas.box, color=paint)
     canvas.box(0.12, 0.80, 0.32, 0.99, RUBBER)
@@ -171,7 +177,7 @@ def car_front(paint: Color) -> Sprite:
 
 
 def car_side(paint: Color) -> Sprite:
-    """A car that drives to the right."""
+    """Return a car that drives to the right."""
     canvas = Canvas(96, 280)
     canvas.box(0.55, 0.05, 2.15, 0.60, paint, slant=0.42)
     canvas.box(0.74, 0.14, 1.30, 0.50, GLASS, slant=0.24)
@@ -188,7 +194,7 @@ def car_side(paint: Color) -> Sprite:
 
 
 def lamp_post() -> Sprite:
-    """A street lamp whose arm reaches to the left, over the road."""
+    """Return a street lamp whose arm reaches to the left, over the road."""
     canvas, steel = Canvas(256, 100), (72, 76, 74)
     canvas.limb((0.30, 0.99), (0.30, 0.90), 0.016, steel)
     canvas.limb((0.30, 0.95), (0.30, 0.05), 0.008, steel)

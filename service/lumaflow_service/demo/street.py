@@ -1,23 +1,29 @@
-"""The first view of the sample scene: a street that runs away from us.
-
-People walk on both pavements, one crosses, a car comes towards us.
-"""
+"""First view of the demo scene: a street in perspective, with pedestrians and an oncoming car."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow_service.demo.place import (
+from lumaflow_service.demo.sprites import (
+    STEPS,
+    Light,
+    Sprite,
+    car_front,
+    draw,
+    draw_lens_flare,
+    lamp_post,
+    walker,
+)
+from lumaflow_service.demo.surface import (
     AMBIENT,
     WARM,
     Lighting,
     Picture,
-    Place,
     Plane,
     Point,
+    Surface,
     bricks,
     lamp_light,
 )
-from lumaflow_service.demo.sprites import STEPS, Light, Sprite, car_front, draw, lamp_post, shine, walker
 
 CAMERA_HEIGHT, FOCAL, HORIZON = 3.0, 0.86, 0.38
 """Metres above the road; focal length in picture widths; height of the horizon from the top, 0..1."""
@@ -32,21 +38,21 @@ POST_METRES = 5.9
 
 
 class Street:
-    """The street at any time, drawn on a canvas of its size."""
+    """Draws the street at time `t`; `lighting` is the static background."""
 
     def __init__(self, width: int, height: int, rng: np.random.Generator) -> None:
         self._middle, self._horizon, self._focal = width / 2, height * HORIZON, FOCAL * width
-        self._place = place = _paint(width, height, rng)
+        self._surface = surface = _paint(width, height, rng)
         self.lighting = Lighting.of(
-            place,
-            0.9 * lamp_light(place.x, place.y, place.z, LAMP, 6.0),
-            0.7 * lamp_light(place.x, place.y, place.z, FAR_LAMP, 7.0),
+            surface,
+            0.9 * lamp_light(surface.x, surface.y, surface.z, LAMP, 6.0),
+            0.7 * lamp_light(surface.x, surface.y, surface.z, FAR_LAMP, 7.0),
         )
         self._walkers = [walker(coat, trousers) for coat, trousers in _CLOTHES]
         self._car, self._post = car_front((60, 56, 150)), lamp_post()
 
     def draw_moving(self, canvas: Picture, t: float, power: float) -> None:
-        """Draw what stands before the backdrop at `t` seconds, the farthest first."""
+        """Draw the moving objects at `t` seconds on the background, farthest first."""
         self._draw_post(canvas, FAR_LAMP, 0.7, leftward=True)
         z_car = 64.0 - (t * 9.0) % 60.0
         people = [
@@ -65,37 +71,39 @@ class Street:
                 self._draw_person(canvas, which, x, z, t, power)
 
     def _draw_person(self, canvas: Picture, which: int, x: float, z: float, t: float, power: float) -> None:
-        step = 0 if which == _WAITING else int(t * 14 + 5 * which) % STEPS
+        step = 0 if which == _STANDING else int(t * 14 + 5 * which) % STEPS
         near, far = lamp_light(x, 1.0, z, LAMP, 6.0), lamp_light(x, 1.0, z, FAR_LAMP, 7.0)
         light = AMBIENT + WARM * (0.9 * power * near + 0.7 * far)
-        self._stand(canvas, self._walkers[which][step], x, z, 1.75, light, leftward=which in (0, 2))
+        self._draw_sprite(canvas, self._walkers[which][step], x, z, 1.75, light, leftward=which in (0, 2))
 
     def _draw_post(self, canvas: Picture, lamp: Point, power: float, leftward: bool) -> None:
         x, y, z = lamp
         foot = x - 0.2 if leftward else x + 0.2
-        self._stand(canvas, self._post, foot, z, POST_METRES, np.float32(AMBIENT + 0.1 * power), leftward)
+        self._draw_sprite(
+            canvas, self._post, foot, z, POST_METRES, np.float32(AMBIENT + 0.1 * power), leftward
+        )
         if power:
-            shine(canvas, *self._pixel(x, y, z), 0.45 * self._focal / z, power)
+            draw_lens_flare(canvas, *self._pixel(x, y, z), 0.45 * self._focal / z, power)
 
     def _draw_car(self, canvas: Picture, x: float, z: float) -> None:
-        """A car with its headlights on the road before it."""
+        """Draw the car and the light of its headlights on the road."""
         near, rows_of = max(z - 16.0, 4.0), canvas.shape[0]
         first, last = (min(rows_of, int(self._pixel(x, 0.0, depth)[1])) for depth in (z, near))
-        place_x, place_z = self._place.x[first:last], self._place.z[first:last]
-        beam = np.exp(-np.square((place_x - x) / (0.9 + 0.09 * np.abs(z - place_z))))
-        beam *= np.clip(1.0 - (z - place_z) / 16.0, 0.0, 1.0) * 0.45
-        canvas[first:last] += self._place.albedo[first:last] * beam[..., None]
-        self._stand(canvas, self._car, x, z, 1.5, np.float32(AMBIENT + 0.03), leftward=False)
+        surface_x, surface_z = self._surface.x[first:last], self._surface.z[first:last]
+        beam = np.exp(-np.square((surface_x - x) / (0.9 + 0.09 * np.abs(z - surface_z))))
+        beam *= np.clip(1.0 - (z - surface_z) / 16.0, 0.0, 1.0) * 0.45
+        canvas[first:last] += self._surface.albedo[first:last] * beam[..., None]
+        self._draw_sprite(canvas, self._car, x, z, 1.5, np.float32(AMBIENT + 0.03), leftward=False)
         for side in (-0.62, 0.62):
-            shine(canvas, *self._pixel(x + side, 0.6, z), 0.45 * self._focal / z)
+            draw_lens_flare(canvas, *self._pixel(x + side, 0.6, z), 0.45 * self._focal / z)
 
-    def _stand(
+    def _draw_sprite(
         self, canvas: Picture, sprite: Sprite, x: float, z: float, metres: float, light: Light, leftward: bool
     ) -> None:
         draw(canvas, sprite, *self._pixel(x, 0.0, z), metres * self._focal / z, light, leftward)
 
     def _pixel(self, x: float, y: float, z: float) -> tuple[float, float]:
-        """(column, row) of a point."""
+        """Project a point to (column, row)."""
         return self._middle + x * self._focal / z, self._horizon + (CAMERA_HEIGHT - y) * self._focal / z
 
 
@@ -105,11 +113,11 @@ _CLOTHES = (
     ((90, 170, 190), (110, 80, 60)),
     ((96, 128, 92), (74, 76, 84)),
 )
-_CAR, _POST, _WAITING = -1, -2, 3
+_CAR, _POST, _STANDING = -1, -2, 3
 
 
-def _paint(width: int, height: int, rng: np.random.Generator) -> Place:
-    """Facades left and right, a road with a crossing, sky at the end."""
+def _paint(width: int, height: int, rng: np.random.Generator) -> Surface:
+    """Return the static surfaces: facades on both sides, a road with a crossing, the sky."""
     u = (np.arange(2 * width, dtype=np.float32) + 0.5 - width)[None, :].repeat(2 * height, 0)
     v = (np.arange(2 * height, dtype=np.float32) + 0.5 - 2 * height * HORIZON)[:, None].repeat(2 * width, 1)
     focal = FOCAL * 2 * width
@@ -121,24 +129,24 @@ def _paint(width: int, height: int, rng: np.random.Generator) -> Place:
     roof = rng.uniform(9.0, 19.0, (2, 16))[(u > 0).astype(int), (np.clip(z, 0, FAR) // 11).astype(int)]
     sky = (z > FAR) | ((wall <= ground) & (y > roof))
     y = np.where(ground < wall, np.float32(0.0), y)
-    place = _street_surfaces(x, y, np.where(sky, np.float32(FAR), z), ground < wall, rng)
-    _paint_sky(place, sky, (v / (2 * height)).astype(np.float32), rng)
-    return place.halved()
+    surface = _street_surfaces(x, y, np.where(sky, np.float32(FAR), z), ground < wall, rng)
+    _paint_sky(surface, sky, (v / (2 * height)).astype(np.float32), rng)
+    return surface.downsampled()
 
 
 def _street_surfaces(
     x: Plane, y: Plane, z: Plane, is_ground: NDArray[np.bool_], rng: np.random.Generator
-) -> Place:
+) -> Surface:
     facade, lit = _facade(z + np.where(x > 0, np.float32(400.0), np.float32(0.0)), y, z, rng)
     road = _road(x, z, rng)
     haze = np.exp(-z / 55.0)[..., None]
     albedo = np.where(is_ground[..., None], road, facade) * haze + (1 - haze) * 70.0
-    glow = np.where(is_ground[..., None], 0.0, lit) * haze
-    return Place(x, y, z, albedo.astype(np.float32), glow.astype(np.float32))
+    emission = np.where(is_ground[..., None], 0.0, lit) * haze
+    return Surface(x, y, z, albedo.astype(np.float32), emission.astype(np.float32))
 
 
 def _facade(along: Plane, y: Plane, depth: Plane, rng: np.random.Generator) -> tuple[Picture, Picture]:
-    """Albedo and glow of house fronts at `along` metres of street and `y` of height."""
+    """Return albedo and emission of house fronts at `along` metres of street and height `y`."""
     house = (along // 11).astype(int) % 97
     wall = _FACADES[(house * 7 + house // 3) % len(_FACADES)] + rng.normal(0, 3, (*along.shape, 1))
     near = np.clip(1.4 - depth / 40.0, 0.0, 1.0)
@@ -158,7 +166,7 @@ def _facade(along: Plane, y: Plane, depth: Plane, rng: np.random.Generator) -> t
 
 
 def _road(x: Plane, z: Plane, rng: np.random.Generator) -> Picture:
-    """Asphalt with markings between two pavements of slabs."""
+    """Return the albedo of the road: asphalt with markings between two paved sidewalks."""
     grain = rng.normal(0, 7, x.shape) + 6 * np.sin(x * 2.1 + np.sin(z * 0.7))
     ground = np.asarray(78 + grain, np.float32)
     ground[(np.abs(x) < 0.09) & (z % 5 < 2.6)] += 95
@@ -173,10 +181,10 @@ def _road(x: Plane, z: Plane, rng: np.random.Generator) -> Picture:
     return np.multiply.outer(ground, np.array((1.02, 1.0, 0.98), np.float32))
 
 
-def _paint_sky(place: Place, sky: NDArray[np.bool_], v: Plane, rng: np.random.Generator) -> None:
-    """Town glow at the horizon, a few stars above it."""
+def _paint_sky(surface: Surface, sky: NDArray[np.bool_], v: Plane, rng: np.random.Generator) -> None:
+    """Set the emission of the sky: city light at the horizon, a few stars above it."""
     up = np.clip(-v / HORIZON, 0.0, 1.0)[..., None]
-    place.albedo[sky] = 0
-    place.glow[sky] = (np.array((17, 12, 11)) + (1 - up) ** 3 * (10, 13, 21))[sky]
+    surface.albedo[sky] = 0
+    surface.emission[sky] = (np.array((17, 12, 11)) + (1 - up) ** 3 * (10, 13, 21))[sky]
     stars = sky & (rng.random(sky.shape) < 0.0006)
-    place.glow[stars] += rng.uniform(30, 90, (int(stars.sum()), 1))
+    surface.emission[stars] += rng.uniform(30, 90, (int(stars.sum()), 1))

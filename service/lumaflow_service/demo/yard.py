@@ -1,23 +1,20 @@
-"""The second view of the sample scene: a brick wall across a road, with garages and a sign.
-
-Two people pass along it, one waits before a door, a car drives by.
-"""
+"""Second view of the demo scene: a brick wall with garages and a sign, pedestrians and a passing car."""
 
 import numpy as np
 
-from lumaflow_service.demo.lettering import letters
-from lumaflow_service.demo.place import (
+from lumaflow_service.demo.bitmap_font import render_text
+from lumaflow_service.demo.sprites import STEPS, car_side, draw, draw_lens_flare, walker
+from lumaflow_service.demo.surface import (
     AMBIENT,
     WARM,
     Lighting,
     Picture,
-    Place,
     Plane,
     Point,
+    Surface,
     bricks,
     lamp_light,
 )
-from lumaflow_service.demo.sprites import STEPS, car_side, draw, shine, walker
 
 WIDTH, FOOT = 15.0, 0.74
 """Metres of wall across the picture; where the wall meets the ground, 0..1 from the top."""
@@ -26,19 +23,19 @@ LAMP: Point = (-3.1, 3.75, 7.0)
 
 
 class Yard:
-    """The yard at any time, drawn on a canvas of its size."""
+    """Draws the yard at time `t`; `lighting` is the static background."""
 
     def __init__(self, width: int, height: int, rng: np.random.Generator) -> None:
         self._scale, self._middle, self._foot = width / WIDTH, width / 2, height * FOOT
-        self._place = place = _paint(width, height, rng)
-        self.lighting = Lighting.of(place, 0.9 * lamp_light(place.x, place.y, place.z, LAMP, 2.6))
+        self._surface = surface = _paint(width, height, rng)
+        self.lighting = Lighting.of(surface, 0.9 * lamp_light(surface.x, surface.y, surface.z, LAMP, 2.6))
         self._walkers = [walker(coat, trousers) for coat, trousers in _CLOTHES]
         self._car = car_side((150, 120, 70))
 
     def draw_moving(self, canvas: Picture, t: float, power: float) -> None:
-        """Draw what stands before the backdrop at `t` seconds, the farthest first."""
+        """Draw the moving objects at `t` seconds on the background, farthest first."""
         if power:
-            shine(
+            draw_lens_flare(
                 canvas, self._column(LAMP[0]), self._foot - LAMP[1] * self._scale, 0.25 * self._scale, power
             )
         self._draw_person(canvas, 2, -1.2, 0.05, 0, power)
@@ -55,16 +52,16 @@ class Yard:
         draw(canvas, sprite, self._column(x), foot, 1.75 * self._scale, light, leftward=which == 1)
 
     def _draw_car(self, canvas: Picture, x: float) -> None:
-        """A car with its headlights on the road before it."""
+        """Draw the car and the light of its headlights on the road."""
         foot = self._foot + 1.55 * self._scale
         columns = slice(*(int(np.clip(self._column(x + d), 0, canvas.shape[1])) for d in (1.9, 9.0)))
         rows = slice(int(self._foot), canvas.shape[0])
-        ahead = self._place.x[rows, columns] - (x + 1.9)
-        across = (self._place.z[rows, columns] - 3.6) / (0.5 + 0.35 * ahead)
+        ahead = self._surface.x[rows, columns] - (x + 1.9)
+        across = (self._surface.z[rows, columns] - 3.6) / (0.5 + 0.35 * ahead)
         beam = np.exp(-np.square(across)) * np.clip(1.0 - ahead / 7.0, 0.0, 1.0) * 0.5
-        canvas[rows, columns] += self._place.albedo[rows, columns] * beam[..., None]
+        canvas[rows, columns] += self._surface.albedo[rows, columns] * beam[..., None]
         draw(canvas, self._car, self._column(x), foot, 1.45 * self._scale, np.float32(AMBIENT + 0.05))
-        shine(canvas, self._column(x + 2.05), foot - 0.58 * self._scale, 0.35 * self._scale)
+        draw_lens_flare(canvas, self._column(x + 2.05), foot - 0.58 * self._scale, 0.35 * self._scale)
 
     def _column(self, x: float) -> float:
         return self._middle + x * self._scale
@@ -77,8 +74,8 @@ _CLOTHES = (
 )
 
 
-def _paint(width: int, height: int, rng: np.random.Generator) -> Place:
-    """A brick wall with three garage doors, a shop sign and windows above; asphalt before it."""
+def _paint(width: int, height: int, rng: np.random.Generator) -> Surface:
+    """Return the static surfaces: a brick wall with garage doors, a sign and windows; asphalt in front."""
     scale = WIDTH / (2 * width)
     x = ((np.arange(2 * width, dtype=np.float32) + 0.5) * scale - WIDTH / 2)[None, :]
     rows = (2 * height * FOOT - np.arange(2 * height, dtype=np.float32) - 0.5)[:, None] * scale
@@ -87,10 +84,10 @@ def _paint(width: int, height: int, rng: np.random.Generator) -> Place:
     y = np.where(is_ground, np.float32(0.0), rows)
     z = np.where(is_ground, 8.0 + 3.2 * rows, np.float32(8.0))
     albedo = np.where(is_ground[..., None], _ground(x, z, rng), _wall(x, y, rng))
-    glow = np.zeros_like(albedo)
+    emission = np.zeros_like(albedo)
     pane = (np.abs(x - 4.4) < 0.5) & (np.abs(y - 4.4) < 0.62) & (np.abs(x - 4.4) > 0.04)
-    glow[pane] = (26, 58, 80)
-    return Place(x.copy(), y, z.astype(np.float32), albedo, glow).halved()
+    emission[pane] = (26, 58, 80)
+    return Surface(x.copy(), y, z.astype(np.float32), albedo, emission).downsampled()
 
 
 def _ground(x: Plane, z: Plane, rng: np.random.Generator) -> Picture:
@@ -128,12 +125,12 @@ def _paint_door(wall: Picture, x: Plane, y: Plane, paint: tuple[float, float, fl
 
 
 def _paint_sign(wall: Picture, x: Plane, y: Plane) -> None:
-    """A board with the name on it, too dark to read as filmed."""
+    """Paint a sign with the name LUMAFLOW; it is too dark to read before enhancement."""
     wall[(np.abs(x + 1.2) < 2.5) & (np.abs(y - 3.2) < 0.42)] = (66, 52, 40)
-    text = letters("LUMAFLOW")
+    text = render_text("LUMAFLOW")
     column = np.floor((x + 3.5) / 4.6 * text.shape[1]).astype(int)
     row = np.floor((3.5 - y) / 0.6 * text.shape[0]).astype(int)
     inside = (column >= 0) & (column < text.shape[1]) & (row >= 0) & (row < text.shape[0])
-    written = np.zeros(x.shape, np.bool_)
-    written[inside] = text[row[inside], column[inside]]
-    wall[written] = (150, 205, 225)
+    mask = np.zeros(x.shape, np.bool_)
+    mask[inside] = text[row[inside], column[inside]]
+    wall[mask] = (150, 205, 225)

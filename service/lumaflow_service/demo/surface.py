@@ -1,4 +1,7 @@
-"""A still place, and the light of a lamp on it. Metres: x to the right, y up, z away from the camera."""
+"""Visible surfaces of a static scene, and how a lamp lights them.
+
+Coordinates are in metres: x to the right, y up, z away from the camera.
+"""
 
 from dataclasses import dataclass
 
@@ -10,32 +13,34 @@ Picture = NDArray[np.float32]
 Point = tuple[float, float, float]
 
 AMBIENT = 0.19
-"""Share of white light that the night leaves everywhere."""
+"""Ambient light, as a fraction of white light."""
 WARM = np.array([0.55, 0.85, 1.0], np.float32)
 """Colour (B, G, R) of a street light."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where every pixel lies and what it is made of.
+class Surface:
+    """Position and material of the surface at each pixel.
 
     x, y, z : (H, W) float32, metres; z is inf in the sky
-    albedo : (H, W, 3) float32, what white light would show, 0..255
-    glow : (H, W, 3) float32, what shines by itself
+    albedo : (H, W, 3) float32, colour under white light, 0..255
+    emission : (H, W, 3) float32, light that the surface emits
     """
 
     x: Plane
     y: Plane
     z: Plane
     albedo: Picture
-    glow: Picture
+    emission: Picture
 
-    def halved(self) -> "Place":
-        """The same place at half the size, every pixel the mean of four."""
-        return Place(*(_halved(plane) for plane in (self.x, self.y, self.z, self.albedo, self.glow)))
+    def downsampled(self) -> "Surface":
+        """Return this surface at half the size; each pixel is the mean of four."""
+        return Surface(
+            *(_downsampled(plane) for plane in (self.x, self.y, self.z, self.albedo, self.emission))
+        )
 
 
-def _halved(plane: NDArray[np.float32]) -> NDArray[np.float32]:
+def _downsampled(plane: NDArray[np.float32]) -> NDArray[np.float32]:
     rows, columns = plane.shape[0] // 2, plane.shape[1] // 2
     parts = plane.reshape(rows, 2, columns, 2, *plane.shape[2:])
     mean: NDArray[np.float32] = parts.mean((1, 3), np.float32)
@@ -43,14 +48,17 @@ def _halved(plane: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def lamp_light(x: Plane | float, y: Plane | float, z: Plane | float, at: Point, reach: float) -> Plane:
-    """Share of white light that a lamp at `at` gives a point; `reach` metres away it has half its power."""
+    """Return the light of a lamp at `at` on a point, as a fraction of white light.
+
+    reach : distance in metres at which the light has half its power
+    """
     distance2 = np.square(x - at[0]) + np.square(y - at[1]) + np.square(z - at[2])
     below = np.clip((at[1] + 0.4 - y) / 1.5, 0.0, 1.0)
     return np.asarray(below / (1.0 + np.square(distance2 / reach**2)), np.float32)
 
 
 def bricks(along: Plane, y: Plane) -> Plane:
-    """1 on the joints of a brick wall, 0..0.7 on its bricks, each with its own tone."""
+    """Return a brick texture: 1 on the joints, 0..0.7 on the bricks, one value per brick."""
     course = np.floor(y / 0.22)
     joint = (y % 0.22 < 0.045) | ((along + 0.22 * (course % 2)) % 0.44 < 0.045)
     tone: Plane = np.sin(course * 12.9898 + np.floor((along + 0.22 * (course % 2)) / 0.44) * 78.233)
@@ -59,14 +67,17 @@ def bricks(along: Plane, y: Plane) -> Plane:
 
 @dataclass(frozen=True, slots=True)
 class Lighting:
-    """A place in two parts: `dark`, what is seen without its lamp, and `lamp`, what the lamp adds."""
+    """A lit surface in two parts: `dark` is the picture without the lamp, `lamp` is the light it adds."""
 
     dark: Picture
     lamp: Picture
 
     @classmethod
-    def of(cls, place: Place, lamp: Plane, always: Plane | float = 0.0) -> "Lighting":
-        """Light `place` by shares of white light for each pixel: of the lamp, and of lights always on."""
+    def of(cls, surface: Surface, lamp: Plane, always: Plane | float = 0.0) -> "Lighting":
+        """Light `surface`; `lamp` and `always` (lights that never go off) are fractions of white light."""
         steady = AMBIENT + np.multiply.outer(always, WARM)
-        dark, added = place.albedo * steady + place.glow, place.albedo * np.multiply.outer(lamp, WARM)
+        dark, added = (
+            surface.albedo * steady + surface.emission,
+            surface.albedo * np.multiply.outer(lamp, WARM),
+        )
         return cls(dark.astype(np.float32), added.astype(np.float32))
