@@ -32,7 +32,7 @@ def enhance(frame, options):
     """The frame as an ideal lane shows it through its own mapping."""
     geometry = frame.geometry
     bits, limited, shift = BITS.get(geometry.pixel_format, 8), geometry.limited, geometry.shift
-    planes = [turned(plane, options.orientation) for plane in frame.planes]
+    planes = [reoriented(plane, options.orientation) for plane in frame.planes]
     if geometry.pixel_format in LUMA_AT and options.orientation in ("flip_x", "rotate180"):
         exchange = planes[0][..., 1 - LUMA_AT[geometry.pixel_format]]  # Cb comes first again
         exchange[:] = exchange.reshape(len(exchange), -1, 2)[:, :, ::-1].reshape(exchange.shape)
@@ -58,7 +58,7 @@ def enhance(frame, options):
     return Expected(planes, bins, luts, display, int((raw > luma).sum()))
 
 
-def turned(plane, orientation):
+def reoriented(plane, orientation):
     """The plane turned by NumPy."""
     match orientation:
         case Orientation.TRANSPOSE:
@@ -226,7 +226,7 @@ def mapped(luma, luts, counted, options, bits, limited, out_bits):
         shown = luts[0, 0][luma]
     else:
         shown = blended(luma, luts, counted, (0, 0) if region is None else (region.x, region.y))
-    if region is None or region.everywhere:
+    if region is None or region.apply_to_whole_frame:
         return shown
     beside = unmapped(bits, limited, out_bits)[luma]
     box = region_of(luma, region)
@@ -267,7 +267,7 @@ def joined(pixels, luma, shown, pixel_format, options):
     join = {ColorMode.VALUE: oracle.recolor_value, ColorMode.LUMA: oracle.recolor_luma}
     out, colors = pixels.copy(), join[options.equalization.color](bgr(pixels, pixel_format), shown)
     box = (slice(None), slice(None))
-    if options.region is not None and not options.region.everywhere:
+    if options.region is not None and not options.region.apply_to_whole_frame:
         box = region_of(luma, options.region)
     out[..., :3][box] = bgr(colors, pixel_format)[box]
     return out

@@ -40,7 +40,7 @@ STEPS = (
             Equalization(Mode.CLAHE, tiles=(2, 1)),
             heatmap=True,
             orientation=Orientation.ROTATE90,
-            region=Region(0, 0, 1, 1, everywhere=False),
+            region=Region(0, 0, 1, 1, apply_to_whole_frame=False),
         ),
     ),
     (

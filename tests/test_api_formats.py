@@ -29,7 +29,7 @@ def dim(geometry: Geometry, rng: np.random.Generator) -> Frame:
     """A frame whose samples lie in the lower half of their depth."""
     top = 1 << geometry.layout.bits
     samples = rng.integers(top // 16, top // 2, geometry.frame_bytes // geometry.dtype.itemsize)
-    return Frame.over((samples << geometry.shift).astype(geometry.dtype), geometry)
+    return Frame.from_buffer((samples << geometry.shift).astype(geometry.dtype), geometry)
 
 
 def post(client: httpx.Client, source: str, frame: Frame, accept: str = "") -> httpx.Response:
@@ -142,7 +142,10 @@ def test_a_full_range_frame_uses_the_full_range(client: httpx.Client, rng: np.ra
         ({"output": "display"}, Options(output=Output.DISPLAY)),
         ({"orientation": "rotate90"}, Options(orientation=Orientation.ROTATE90)),
         ({"region": BOX}, Options(region=Region(3, 2, 17, 9))),
-        ({"region": {**BOX, "everywhere": False}}, Options(region=Region(3, 2, 17, 9, everywhere=False))),
+        (
+            {"region": {**BOX, "everywhere": False}},
+            Options(region=Region(3, 2, 17, 9, apply_to_whole_frame=False)),
+        ),
     ],
 )
 def test_options_reach_the_lane(

@@ -11,7 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from lumaflow.backend import open_lane
-from lumaflow.frame import Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode, Options
 
 Pixels = NDArray[np.uint8]

@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 from lumaflow.cuda import autotune_cache
 from lumaflow.errors import FrameError, OptionError
-from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
 from lumaflow_service.bench import app, commands, host
 from lumaflow_service.bench.figure import Figure, Limit, Skipped
 from lumaflow_service.bench.host import describe_host

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from lumaflow.cuda.bench.profiler import KernelTimes, RecordingKernel
 from lumaflow.errors import OptionError
-from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
 from lumaflow.options import Options
 from lumaflow_service.bench.baselines import measure_peers
 from lumaflow_service.bench.figure import Figure, Limit, Skipped

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
 from lumaflow.options import LaneConfig
 from lumaflow_service.bench.figure import Figure
 from lumaflow_service.bench.limits import Wire

@@ -145,7 +145,7 @@ def yuv(pixel_format: PixelFormat, range_: Range, matrix: Matrix, size: tuple[in
     """Soft colours in every direction, of moderate strength: none lies outside of RGB."""
     width, height = size
     geometry = Geometry(width, height, pixel_format, range_)
-    frame = Frame.over(memoryview(bytearray(geometry.frame_bytes)), geometry)
+    frame = Frame.from_buffer(memoryview(bytearray(geometry.frame_bytes)), geometry)
     y, x = np.mgrid[:height, :width]
     frame.planes[0][:] = 100 + 60 * x / width
     blue, red = 92 + 72 * x[::2, ::2] / width, 92 + 72 * y[::2, ::2] / height
@@ -196,7 +196,7 @@ def test_an_unsaid_matrix_is_that_of_hd_from_720_lines() -> None:
     ids=str,
 )
 def test_what_a_jpeg_does_not_hold_as_it_is_goes_through_bgr(geometry: Geometry) -> None:
-    assert jpeg_planes(Frame.over(memoryview(bytes(geometry.frame_bytes)), geometry)) is None
+    assert jpeg_planes(Frame.from_buffer(memoryview(bytes(geometry.frame_bytes)), geometry)) is None
 
 
 @pytest.mark.parametrize("orientation", list(Orientation))

@@ -321,7 +321,7 @@ def test_pixels_beside_an_out_stay(cuda: str, rng: np.random.Generator) -> None:
         wide = cupy.full((4, 1008), 77, np.uint8)
         lane.submit(
             Frame(picture(rng, geometry, 0), PixelFormat.GRAY8),
-            Frame.from_cupy(wide[:, :1000], PixelFormat.GRAY8),
+            Frame.from_numpy(wide[:, :1000], PixelFormat.GRAY8),
         )
         enhanced = lane.collect()
         assert enhanced.frame.pixels.std() > 1
@@ -497,7 +497,7 @@ def test_frames_on_the_device_go_in_and_come_out_there(cuda: str, rng: np.random
         stream = cupy.cuda.Stream(non_blocking=True)
         with open_lane(cuda, frame.geometry) as lane, stream:
             planes = [cupy.asarray(plane) for plane in frame.planes]
-            sent = Frame.from_cupy(planes[0], pixel_format, chroma=tuple(planes[1:]))
+            sent = Frame.from_numpy(planes[0], pixel_format, chroma=tuple(planes[1:]))
             assert sent.pixels is planes[0]
             out = Frame.from_dlpack(
                 cupy.zeros_like(planes[0]), pixel_format, chroma=tuple(map(cupy.zeros_like, planes[1:]))
@@ -515,7 +515,7 @@ def test_frames_on_the_device_go_in_and_come_out_there(cuda: str, rng: np.random
 def test_a_frame_on_the_device_is_refused_on_the_processor(cuda: str) -> None:
     import cupy
 
-    frame = Frame.from_cupy(cupy.zeros((8, 8), cupy.uint8))
+    frame = Frame.from_numpy(cupy.zeros((8, 8), cupy.uint8))
     with (
         open_lane("cpu", frame.geometry) as lane,
         pytest.raises(FrameError, match="open the lane on its device"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lumaflow import Alignment, Color, Frame, FrameError, Geometry, Orientation, PixelFormat, Range
-from lumaflow.frame import MAX_SIDE_PX
+from lumaflow.geometry import MAX_SIDE_PX
 
 GRAY, BGR = PixelFormat.GRAY8, PixelFormat.BGR24
 
@@ -94,7 +94,7 @@ def test_frames_cannot_be_changed():
 )
 def test_planes_of_every_format(pixel_format, width, height, shapes, size):
     geometry = Geometry(width, height, pixel_format)
-    frame = Frame.over(bytearray(size), geometry)
+    frame = Frame.from_buffer(bytearray(size), geometry)
     assert geometry.plane_shapes == shapes
     assert geometry.frame_bytes == size
     assert tuple(plane.shape for plane in frame.planes) == shapes
@@ -103,7 +103,7 @@ def test_planes_of_every_format(pixel_format, width, height, shapes, size):
 
 def test_planes_lie_one_after_the_other():
     memory = np.arange(6 * 4 * 3 // 2, dtype=np.uint8)
-    frame = Frame.over(memory, Geometry(6, 4, PixelFormat.I420))
+    frame = Frame.from_buffer(memory, Geometry(6, 4, PixelFormat.I420))
     assert [plane.ravel()[0] for plane in frame.planes] == [0, 24, 30]
 
 
@@ -125,8 +125,8 @@ def test_limited_range_of_rgb_is_refused():
 
 def test_a_turn_exchanges_sides_only_where_rows_become_columns():
     geometry = Geometry(8, 6, PixelFormat.NV12)
-    assert geometry.turned(Orientation.ROTATE90) == Geometry(6, 8, PixelFormat.NV12)
-    assert geometry.turned(Orientation.ROTATE180) == geometry
+    assert geometry.reoriented(Orientation.ROTATE90) == Geometry(6, 8, PixelFormat.NV12)
+    assert geometry.reoriented(Orientation.ROTATE180) == geometry
 
 
 LUMA = np.zeros((6, 8), np.uint8)

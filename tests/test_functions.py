@@ -100,7 +100,7 @@ def test_lbp_is_the_oracles(luma):
 def test_turns_are_numpys(rng, shape, dtype):
     pixels = rng.integers(0, np.iinfo(dtype).max, shape).astype(dtype)
     for orientation in Orientation:
-        wanted = oracle_frames.turned(pixels, orientation)
+        wanted = oracle_frames.reoriented(pixels, orientation)
         np.testing.assert_array_equal(functions.apply_orientation(pixels, orientation), wanted)
     np.testing.assert_array_equal(functions.transpose(pixels), np.swapaxes(pixels, 0, 1))
 

@@ -66,7 +66,7 @@ def all_sources() -> list[KernelSource]:
     """Every variant of every kernel that any geometry and options lead to, and the naive transposition."""
     equalizations = [Equalization(mode, color=color) for mode, color in product(MODES, ColorMode)]
     options = [
-        Options(equalization, lbp=lbp, heatmap=heatmap, region=Region(0, 0, 8, 8, everywhere=False))
+        Options(equalization, lbp=lbp, heatmap=heatmap, region=Region(0, 0, 8, 8, apply_to_whole_frame=False))
         for equalization, lbp, heatmap in product(equalizations, (None, Lbp()), (False, True))
     ]
     options += [Options(hog=Hog(layout)) for layout in HogLayout]

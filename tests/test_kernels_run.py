@@ -323,7 +323,7 @@ def test_pixels_of_every_size_are_turned(folder, rng, pixel_bytes, kind, channel
         if orientation is Orientation.NONE:
             continue
         source = rng.integers(0, 255, (height, width, *channels)).astype(kind)
-        wanted = oracle_frames.turned(source, orientation)
+        wanted = oracle_frames.reoriented(source, orientation)
         swapped = orientation.swaps_sides
         for naive in {False, swapped}:
             shim = Shim(folder, (compiler.orientation_source(swapped, pixel_bytes, naive=naive),))

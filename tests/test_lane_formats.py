@@ -305,7 +305,7 @@ def test_turning_alone_moves_every_pixel_exactly(device, rng, pixel_format, orie
         frame = frame_of(rng, geometry_of(pixel_format, size), 3)
         options = Options(Equalization(Mode.IDENTITY), orientation=orientation)
         shown = enhance_all(device, [frame], options)[0].frame.pixels
-        np.testing.assert_array_equal(shown, oracle_frames.turned(frame.pixels, orientation))
+        np.testing.assert_array_equal(shown, oracle_frames.reoriented(frame.pixels, orientation))
 
 
 def test_a_turn_and_its_inverse_give_the_frame_back(device, rng):
@@ -347,7 +347,7 @@ def test_a_region_of_every_format_is_the_oracles(device, rng, pixel_format, colo
 def test_beside_a_region_mapped_alone_nothing_changes(device, rng):
     for pixel_format, color in product((PixelFormat.GRAY8, PixelFormat.BGR24), ColorMode):
         frame = frame_of(rng, Geometry(40, 30, pixel_format), 2)
-        options = Options(Equalization(color=color), region=Region(8, 6, 20, 12, everywhere=False))
+        options = Options(Equalization(color=color), region=Region(8, 6, 20, 12, apply_to_whole_frame=False))
         shown = enhance_all(device, [frame], options)[0].frame.pixels
         changed = (shown != frame.pixels).reshape(30, 40, -1).any(axis=2)
         assert changed[6:18, 8:28].any()
@@ -384,7 +384,7 @@ def test_pitched_planes_in_and_out_are_the_frame_alone(device, rng, pixel_format
 @pytest.mark.parametrize("mode", [Mode.IDENTITY, Mode.EQUALIZE, Mode.CLAHE])
 @pytest.mark.parametrize("pixel_format", PixelFormat)
 def test_every_format_can_be_enhanced_where_it_lies(device, rng, pixel_format, mode):
-    region = Region(4, 2, 31, 20, everywhere=False)
+    region = Region(4, 2, 31, 20, apply_to_whole_frame=False)
     options = Options(Equalization(mode), lbp=Lbp(mapping=LbpMapping.RAW, labels=True), region=region)
     frame = frame_of(rng, geometry_of(pixel_format, (31, 46)), 3)
     expected = oracle_frames.enhance(copied(frame), options)
@@ -441,7 +441,7 @@ def test_mappings_are_handed_on_in_every_format(device, rng, pixel_format):
         ),
         (
             Geometry(8, 8, PixelFormat.NV12),
-            Options(Equalization(chroma_gain=2.0), region=Region(0, 0, 4, 4, everywhere=False)),
+            Options(Equalization(chroma_gain=2.0), region=Region(0, 0, 4, 4, apply_to_whole_frame=False)),
             "chroma_gain",
         ),
     ],

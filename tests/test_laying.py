@@ -61,7 +61,7 @@ def laid(frame: VideoFrame, turned: bool = False) -> Frame:
     geometry = slot_geometry(frame, turned)
     buffer = bytearray(geometry.frame_bytes)
     write_to_slot(frame, geometry, memoryview(buffer))
-    return Frame.over(buffer, geometry)
+    return Frame.from_buffer(buffer, geometry)
 
 
 @pytest.mark.parametrize("size", [SIZE, (46, 31)])

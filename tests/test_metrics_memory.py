@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from lumaflow.backend import memory_held, open_lane
+from lumaflow.backend import memory_usage, open_lane
 from lumaflow.formats import PixelFormat
 from lumaflow.geometry import Geometry
 
@@ -15,21 +15,21 @@ FRAME = Geometry(1280, 720, PixelFormat.GRAY8)
 
 @pytest.mark.parametrize("device", ["cuda"], indirect=True)  # the processor's: see the test below
 def test_a_lanes_memory_is_counted_while_it_is_open(device: str) -> None:
-    before = memory_held(device)
+    before = memory_usage(device)
     with open_lane(device, FRAME):
-        during = memory_held(device)
+        during = memory_usage(device)
     gc.collect()
     assert during.device_bytes - before.device_bytes >= 2 * FRAME.frame_bytes
     assert during.pinned_bytes - before.pinned_bytes >= 2 * FRAME.frame_bytes
-    assert memory_held(device) == before
+    assert memory_usage(device) == before
 
 
 GROW = """
 import numpy as np
-from lumaflow.backend import memory_held
-before = memory_held("cpu")
+from lumaflow.backend import memory_usage
+before = memory_usage("cpu")
 used = np.ones(64 << 20, np.uint8)
-print(memory_held("cpu").device_bytes - before.device_bytes, before.pinned_bytes)
+print(memory_usage("cpu").device_bytes - before.device_bytes, before.pinned_bytes)
 """
 
 

@@ -20,7 +20,8 @@ from lumaflow.cuda.autotune_cache import (
     store,
 )
 from lumaflow.cuda.launch_config import CHOICES, DEFAULT_LAUNCH_CONFIG, LaunchConfig
-from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
 from lumaflow_service import doctor
 from one import enhance_all

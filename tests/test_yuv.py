@@ -69,4 +69,4 @@ def test_nv12_agrees_with_opencv_on_a_smooth_picture() -> None:
         np.uint8
     )
     wanted = cv2.cvtColor(memory.reshape(96, 96), cv2.COLOR_YUV2BGR_NV12)
-    assert np.abs(to_bgr(Frame.over(memory, geometry)).astype(int) - wanted).max() <= 3
+    assert np.abs(to_bgr(Frame.from_buffer(memory, geometry)).astype(int) - wanted).max() <= 3

@@ -1,6 +1,19 @@
-"""lumaflow's pipeline: frames in, enhanced frames and descriptors out."""
+"""Real-time image enhancement and feature extraction, on the CPU or a CUDA GPU, with the same results.
 
-from lumaflow.backend import Choice, available_devices, choose_device, open_lane
+`enhance_frames` processes a sequence of frames, `open_lane` gives control over each step, and functions such
+as `clahe` and `hog` process single arrays. The import loads NumPy only; Numba and CuPy follow on first use.
+"""
+
+from lumaflow.backend import (
+    DeviceChoice,
+    MemoryUsage,
+    available_devices,
+    choose_device,
+    memory_usage,
+    open_lane,
+    page_lock,
+)
+from lumaflow.enhance import enhance_frames
 from lumaflow.errors import (
     DeviceError,
     DeviceLostError,
@@ -12,6 +25,16 @@ from lumaflow.errors import (
 )
 from lumaflow.formats import Alignment, Color, Matrix, PixelFormat, Range
 from lumaflow.frame import Enhanced, Frame, HeatMap, LutKind
+from lumaflow.functions import (
+    apply_lut,
+    apply_orientation,
+    build_lut,
+    clahe,
+    compute_histogram,
+    hog,
+    lbp,
+    transpose,
+)
 from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane, output_geometry
 from lumaflow.options import (
@@ -33,9 +56,9 @@ from lumaflow.stage import Stage
 
 __all__ = [
     "Alignment",
-    "Choice",
     "Color",
     "ColorMode",
+    "DeviceChoice",
     "DeviceError",
     "DeviceLostError",
     "DeviceMemoryError",
@@ -54,6 +77,7 @@ __all__ = [
     "LumaflowError",
     "LutKind",
     "Matrix",
+    "MemoryUsage",
     "Mode",
     "Neighborhood",
     "OptionError",
@@ -65,8 +89,19 @@ __all__ = [
     "Region",
     "Stage",
     "StateError",
+    "apply_lut",
+    "apply_orientation",
     "available_devices",
+    "build_lut",
     "choose_device",
+    "clahe",
+    "compute_histogram",
+    "enhance_frames",
+    "hog",
+    "lbp",
+    "memory_usage",
     "open_lane",
     "output_geometry",
+    "page_lock",
+    "transpose",
 ]

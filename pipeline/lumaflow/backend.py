@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.errors import DeviceError, FrameError, OptionError
-from lumaflow.frame import Geometry
+from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow.options import LaneConfig, Options
 
@@ -17,7 +17,7 @@ DEFAULT_OPTIONS, DEFAULT_CONFIG = Options(), LaneConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DeviceChoice:
     """The device that was chosen, "cpu" or "cuda:N", and why in one sentence."""
 
     device: str
@@ -25,7 +25,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceMemoryUse:
+class MemoryUsage:
     """Bytes that this process holds on a device, and bytes of host memory that it page-locked for it."""
 
     device_bytes: int
@@ -39,26 +39,26 @@ def available_devices() -> list[str]:
     return ["cpu", *probe().devices]
 
 
-def choose_device(wanted: str = "auto") -> Choice:
+def choose_device(wanted: str = "auto") -> DeviceChoice:
     """Decide once where to run: `wanted` is "auto", "cpu", "cuda" or "cuda:N".
 
     Raises DeviceError when a GPU is asked for by name and cannot be used, never falling back in silence.
     """
     if wanted == "cpu":
-        return Choice("cpu", "asked for")
+        return DeviceChoice("cpu", "asked for")
     if wanted not in ("auto", "cuda") and not re.fullmatch("cuda:[0-9]+", str(wanted)):
         raise DeviceError(f"the device {wanted!r} came; give auto, cpu, cuda or cuda:N")
     from lumaflow.cuda.probe import probe
 
     found = probe()
     if wanted == "auto":
-        return Choice(found.devices[0] if found.devices else "cpu", found.reason)
+        return DeviceChoice(found.devices[0] if found.devices else "cpu", found.reason)
     if not found.devices:
         raise DeviceError(f"{wanted} was asked for, but {found.reason}")
     device = found.devices[0] if wanted == "cuda" else wanted
     if device not in found.devices:
         raise DeviceError(f"{wanted} was asked for; the GPUs here are {', '.join(found.devices)}")
-    return Choice(device, "asked for")
+    return DeviceChoice(device, "asked for")
 
 
 def open_lane(
@@ -79,9 +79,7 @@ def open_lane(
         raise FrameError(
             f"expected a Geometry, got {geometry!r}; pass Geometry(width, height, PixelFormat.BGR24)"
         )
-    for value, kind in ((options, Options), (config, LaneConfig)):
-        if not isinstance(value, kind):
-            raise OptionError(f"expected {kind.__name__}, got {value!r}; pass {kind.__name__}(...)")
+    check_options(options, config)
     chosen = choose_device(device).device
     if chosen == "cpu":
         from lumaflow.cpu.lane import CpuLane
@@ -92,14 +90,21 @@ def open_lane(
     return CudaLane(int(chosen.removeprefix("cuda:")), geometry, options, config)
 
 
-def memory_held(device: str) -> DeviceMemoryUse:
+def check_options(options: Options, config: LaneConfig) -> None:
+    """Raise OptionError unless both have the right type."""
+    for value, kind in ((options, Options), (config, LaneConfig)):
+        if not isinstance(value, kind):
+            raise OptionError(f"expected {kind.__name__}, got {value!r}; pass {kind.__name__}(...)")
+
+
+def memory_usage(device: str) -> MemoryUsage:
     """What all lanes of this process hold on their GPU; on the CPU the process's own memory in use."""
     if device == "cpu":
         fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-        return DeviceMemoryUse(int(fields["RssAnon"].split()[0]) * 1024, 0)
+        return MemoryUsage(int(fields["RssAnon"].split()[0]) * 1024, 0)
     from lumaflow.cuda.memory import held
 
-    return DeviceMemoryUse(held.device_bytes, held.pinned_bytes)
+    return MemoryUsage(held.device_bytes, held.pinned_bytes)
 
 
 def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:

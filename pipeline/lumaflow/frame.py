@@ -14,20 +14,8 @@ from numpy.typing import NDArray
 from lumaflow.array_device import on_device
 from lumaflow.errors import FrameError
 from lumaflow.formats import Alignment, Chroma, Color, Layout, PixelFormat
-from lumaflow.geometry import MAX_SIDE_PX, Geometry
+from lumaflow.geometry import Geometry
 from lumaflow.stage import Stage
-
-__all__ = [
-    "MAX_SIDE_PX",
-    "Enhanced",
-    "Frame",
-    "Geometry",
-    "HeatMap",
-    "LutKind",
-    "PixelFormat",
-    "Plane",
-    "check_frame_planes",
-]
 
 Plane = NDArray[Any]
 """One plane of a frame: uint8, or uint16 above 8 bits."""
@@ -35,8 +23,8 @@ Plane = NDArray[Any]
 
 UNTAGGED = Color()
 
-OF_PLANES = ("pixels", "pixel_format", "chroma", "width")
-"""What of a frame belongs to its planes; the rest is its time and its tags."""
+PLANE_FIELDS = ("pixels", "pixel_format", "chroma", "width")
+"""Fields that describe the planes; the others are metadata: timestamps and tags."""
 
 _geometry = lru_cache(256)(Geometry)
 """Every frame of a source has the same one, and is asked for it several times."""
@@ -83,14 +71,6 @@ class Frame:
         return cls(pixels, pixel_format or _format_told_by(pixels), **tags)
 
     @classmethod
-    def from_cupy(cls, pixels: Any, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
-        """As `from_numpy`, over a CuPy array, for a lane on its GPU.
-
-        The lane reads it once all is done that CuPy's current stream holds when the frame is submitted.
-        """
-        return cls.from_numpy(pixels, pixel_format, **tags)
-
-    @classmethod
     def from_dlpack(cls, pixels: Any, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
         """As `from_numpy`, over any array that has DLPack: a PyTorch tensor, say.
 
@@ -111,7 +91,7 @@ class Frame:
         return cls.from_numpy(plane, pixel_format, **tags)
 
     @classmethod
-    def over(cls, memory: Any, geometry: Geometry) -> Self:
+    def from_buffer(cls, memory: Any, geometry: Geometry) -> Self:
         """A frame whose planes lie one after the other in `memory`, unpadded, as in FFmpeg's rawvideo.
 
         memory : any buffer of `geometry.frame_bytes` bytes
@@ -134,7 +114,7 @@ class Frame:
     @classmethod
     def empty(cls, geometry: Geometry) -> Self:
         """A frame in new memory, its pixels undefined."""
-        return cls.over(np.empty(geometry.frame_bytes, np.uint8), geometry)
+        return cls.from_buffer(np.empty(geometry.frame_bytes, np.uint8), geometry)
 
     @property
     def geometry(self) -> Geometry:
@@ -147,18 +127,18 @@ class Frame:
         """All planes, the first one first."""
         return (self.pixels, *self.chroma)
 
-    def shown(self, enhanced: "Frame") -> "Frame":
-        """The planes of `enhanced` with this frame's time and tags."""
-        shown = object.__new__(Frame)  # not made anew: its planes were checked when `enhanced` was
-        for name, value in zip(OF_PLANES, _of_planes(enhanced), strict=True):
-            object.__setattr__(shown, name, value)
-        for name, value in zip(OF_TAGS, _of_tags(self), strict=True):
-            object.__setattr__(shown, name, value)
-        return shown
+    def with_metadata_of(self, source: "Frame") -> "Frame":
+        """Return a frame over the planes of this one, with the timestamps and tags of `source`."""
+        combined = object.__new__(Frame)  # skips the checks: these planes have passed them
+        for name, value in zip(PLANE_FIELDS, _plane_values(self), strict=True):
+            object.__setattr__(combined, name, value)
+        for name, value in zip(METADATA_FIELDS, _metadata_values(source), strict=True):
+            object.__setattr__(combined, name, value)
+        return combined
 
 
-OF_TAGS = tuple(name for name in Frame.__dataclass_fields__ if name not in OF_PLANES)
-_of_planes, _of_tags = attrgetter(*OF_PLANES), attrgetter(*OF_TAGS)
+METADATA_FIELDS = tuple(name for name in Frame.__dataclass_fields__ if name not in PLANE_FIELDS)
+_plane_values, _metadata_values = attrgetter(*PLANE_FIELDS), attrgetter(*METADATA_FIELDS)
 
 
 class LutKind(StrEnum):

@@ -82,7 +82,7 @@ class Geometry:
         """Bytes of all planes of one frame without padding."""
         return sum(int(np.prod(shape)) for shape in self.plane_shapes) * self.dtype.itemsize
 
-    def turned(self, orientation: Orientation) -> "Geometry":
+    def reoriented(self, orientation: Orientation) -> "Geometry":
         """The geometry of a frame that is turned that way."""
         if not orientation.swaps_sides:
             return self

@@ -119,7 +119,7 @@ def output_geometry(geometry: Geometry, options: Options) -> Geometry:
     """The geometry of enhanced frames. Raises OptionError when the options do not fit the frames."""
     _check_output(geometry, options.output)
     _check_orientation(geometry, options.orientation)
-    turned = geometry.turned(options.orientation)
+    turned = geometry.reoriented(options.orientation)
     if options.region is not None:
         _check_region(turned, options.region, options)
     if options.output is Output.SAME:
@@ -154,7 +154,7 @@ def _geometry_of(frame: Frame) -> Geometry:
         ) from None
 
 
-def beyond_depth(geometry: Geometry, value: int) -> FrameError:
+def above_bit_depth(geometry: Geometry, value: int) -> FrameError:
     """The error for a frame whose highest value is `value`, more than its depth allows."""
     top = (1 << geometry.layout.bits) - 1
     return FrameError(
@@ -181,7 +181,7 @@ def _check_orientation(geometry: Geometry, orientation: Orientation) -> None:
 def _check_region(turned: Geometry, region: Region, options: Options) -> None:
     if region.x + region.width > turned.width or region.y + region.height > turned.height:
         raise OptionError(f"{region} came; the frame has {turned.width}x{turned.height}")
-    if region.everywhere:
+    if region.apply_to_whole_frame:
         return
     if turned.layout.family is Family.YUV and options.equalization.chroma_gain != 1.0:
         raise OptionError("chroma_gain came with a region that is mapped alone; map everywhere, or leave it")

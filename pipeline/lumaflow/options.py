@@ -145,7 +145,7 @@ class Region:
     y: int
     width: int
     height: int
-    everywhere: bool = True
+    apply_to_whole_frame: bool = True
 
     def __post_init__(self) -> None:
         if min(self.x, self.y) < 0 or min(self.width, self.height) < 1:

@@ -16,7 +16,7 @@ def histogram_rect(geometry: Geometry, region: Region | None) -> Rect:
 
 def mapped_rect(geometry: Geometry, region: Region | None) -> Rect:
     """The whole frame, or a region that is mapped alone."""
-    return histogram_rect(geometry, None if region is None or region.everywhere else region)
+    return histogram_rect(geometry, None if region is None or region.apply_to_whole_frame else region)
 
 
 def outside_rects(geometry: Geometry, window: Rect) -> list[Rect]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numba
 
-from lumaflow.frame import Geometry
+from lumaflow.geometry import Geometry
 
 SINGLE_CORE_PIXELS = 1 << 16
 """Smaller frames are processed on one core: to wake a second one costs as much as it saves."""

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from lumaflow.cpu.cores import core_count
 from lumaflow.cpu.hog import SPAN, hog_blocks, hog_cells
 from lumaflow.cpu.lbp import lbp_cells
-from lumaflow.frame import Geometry
+from lumaflow.geometry import Geometry
 from lumaflow.options import Hog, HogLayout, Lbp, Neighborhood
 from lumaflow.tables import HOG_CELL_PX, hog_gamma, hog_weights, lbp_labels
 

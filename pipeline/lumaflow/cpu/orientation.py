@@ -24,7 +24,7 @@ class PlaneReorienter:
         self._turn = axis_map(orientation)
         self._woven = geometry.layout.chroma is Chroma.PACKED
         self._luma = geometry.layout.luma
-        self._turned = Frame.empty(geometry.turned(orientation)).planes
+        self._turned = Frame.empty(geometry.reoriented(orientation)).planes
 
     def turn(self, planes: tuple[Samples, ...]) -> tuple[Samples, ...]:
         """The turned planes, valid until the next call."""

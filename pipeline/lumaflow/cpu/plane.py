@@ -10,7 +10,7 @@ from lumaflow.cpu.packed422 import map_chroma, read_luma, write_luma
 from lumaflow.cpu.u16 import clamp_words, highest, lower_words, raise_levels
 from lumaflow.formats import Chroma, Family
 from lumaflow.geometry import Geometry
-from lumaflow.lane import beyond_depth
+from lumaflow.lane import above_bit_depth
 from lumaflow.options import ColorMode, Options
 from lumaflow.roi import mapped_rect, outside_rects
 from lumaflow.tables import chroma_lut
@@ -89,7 +89,7 @@ class PlaneU16:
             return self._scratch
         value = int(highest(pixels))
         if value > self._top:
-            raise beyond_depth(self._geometry, value)
+            raise above_bit_depth(self._geometry, value)
         return pixels
 
     def mapped(self, out: Levels) -> Levels:

@@ -29,7 +29,7 @@ class CpuStep:
     """Everything that frames share on their way: the mapping, tables and scratch."""
 
     def __init__(self, geometry: Geometry, output: Geometry, options: Options) -> None:
-        turned = geometry.turned(options.orientation)
+        turned = geometry.reoriented(options.orientation)
         mode, features = options.equalization.mode, options.hog or options.lbp
         self._cores = core_count(geometry)
         # Words may have to be clamped and woven chroma gained, so these always go their whole way.
@@ -70,7 +70,7 @@ class CpuStep:
             self._describe(target[0], slot, clock)
             shown = _give(target, slot.output if out is None else out)
             clock.lap(Stage.DOWNLOAD)
-        return self._enhanced(slot, frame.shown(shown), sequence, kind, age, clock)
+        return self._enhanced(slot, shown.with_metadata_of(frame), sequence, kind, age, clock)
 
     def _upright(self, planes: Planes) -> Planes:
         return planes if self._turner is None else self._turner.turn(planes)

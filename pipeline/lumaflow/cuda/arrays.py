@@ -13,7 +13,7 @@ from lumaflow.cuda.frame_plan import FramePlan, plan_frame, rect_size
 from lumaflow.cuda.launch import REPLICAS, plan_histogram
 from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.cuda.launch_u16 import all_parts, plan_count
-from lumaflow.frame import Geometry
+from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
 from lumaflow.tables import (
     LEVELS,

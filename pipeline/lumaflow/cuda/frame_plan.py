@@ -120,7 +120,7 @@ def plan_frame(
     geometry: Geometry, options: Options, shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG
 ) -> FramePlan:
     """The scope of a lane. Raises OptionError when the options do not fit the frames."""
-    output, turned = output_geometry(geometry, options), geometry.turned(options.orientation)
+    output, turned = output_geometry(geometry, options), geometry.reoriented(options.orientation)
     counted, mapped = histogram_rect(turned, options.region), mapped_rect(turned, options.region)
     return FramePlan(geometry, options, turned, output, counted, mapped, shapes)
 

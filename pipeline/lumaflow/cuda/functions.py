@@ -26,7 +26,7 @@ from lumaflow.cuda.interop import view as cupy_view
 from lumaflow.cuda.launch import NULL, Kernels
 from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.geometry import Geometry
-from lumaflow.lane import beyond_depth, output_geometry
+from lumaflow.lane import above_bit_depth, output_geometry
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
 from lumaflow.tables import LevelRange, axis_map, identity_lut, level_range, rescale_lut
 
@@ -149,7 +149,7 @@ def _build_luts(
     tone.count(at, plane, found, None)
     beyond = found["beyond"].get(stream=at) if "beyond" in found else (0, 0)
     if beyond[0]:
-        raise beyond_depth(geometry, int(beyond[1]))
+        raise above_bit_depth(geometry, int(beyond[1]))
     return tone, found
 
 

@@ -16,7 +16,7 @@ from lumaflow.cuda.step import CudaStep
 from lumaflow.cuda.streams import Streams, record_outside, wait_outside
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
-from lumaflow.lane import Lane, RingBuffer, beyond_depth, check_frame, output_geometry
+from lumaflow.lane import Lane, RingBuffer, above_bit_depth, check_frame, output_geometry
 from lumaflow.lut_history import LutSelector
 from lumaflow.options import LaneConfig, Options
 from lumaflow.stage import Stage
@@ -220,7 +220,7 @@ class CudaLane(Lane):
         if beyond and not self.options.clamp:
             if not self.in_flight:
                 self._planned.follow(self._told)
-            raise beyond_depth(self.geometry, highest)
+            raise above_bit_depth(self.geometry, highest)
         kind, age = self._told.advance(ticket.frame.corrupt)
         if kind is LutKind.OWN and not ticket.own:
             kind, age = ticket.lut_kind, ticket.lut_age  # it was behind a refused first frame

@@ -14,7 +14,7 @@ import numpy as np
 
 from lumaflow.cuda.frame_plan import FramePlan, rect_size
 from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
-from lumaflow.frame import Geometry
+from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, HogLayout, Lbp, Mode
 from lumaflow.tables import (
     HOG_BLOCK_PX,

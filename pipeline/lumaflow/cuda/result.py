@@ -25,7 +25,7 @@ def build_result(
         for plane, own in list(zip(shown.planes, slot.output.planes, strict=True))[:count]:
             plane[...] = cupy.asarray(own) if on_device(plane) else own
     return Enhanced(
-        ticket.frame.shown(shown),
+        shown.with_metadata_of(ticket.frame),
         sequence,
         *mapping,
         host["bins"],

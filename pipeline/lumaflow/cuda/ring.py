@@ -13,7 +13,8 @@ from lumaflow.cuda.memory import ALIGN_PITCH_BYTES, DeviceBlock, PinnedBlock
 from lumaflow.cuda.timing import StageEvents
 from lumaflow.cuda.transfer import block_copy
 from lumaflow.formats import Color
-from lumaflow.frame import Frame, Geometry, LutKind
+from lumaflow.frame import Frame, LutKind
+from lumaflow.geometry import Geometry
 from lumaflow.options import Options
 from lumaflow.tables import hog_shape
 

@@ -13,7 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from lumaflow.backend import choose_device
-from lumaflow.frame import MAX_SIDE_PX, Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame
+from lumaflow.geometry import MAX_SIDE_PX, Geometry
 from lumaflow_service.bench.baselines import SIZES as PEER_SIZES
 from lumaflow_service.bench.baselines import measure_peers
 from lumaflow_service.bench.experiments import measure_seeds

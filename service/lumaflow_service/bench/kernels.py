@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lumaflow.errors import DeviceError
-from lumaflow.frame import Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.test_images import TestImage, frames

@@ -9,7 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow.frame import Enhanced, Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Enhanced, Frame
+from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 
 CV2_SECONDS = 1.0

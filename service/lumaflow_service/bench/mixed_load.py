@@ -11,9 +11,10 @@ from time import perf_counter, process_time, sleep
 
 import numpy as np
 
-from lumaflow.backend import memory_held, open_lane
+from lumaflow.backend import memory_usage, open_lane
 from lumaflow.errors import DeviceError
-from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow.options import LaneConfig
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
@@ -178,10 +179,10 @@ def measure_flatness(device: str, geometry: Geometry, count: int) -> Iterator[En
         fill(lane, frames(TestImage.PHOTOGRAPH, geometry, config.slots))
         part = max(count // 10, 1)
         run_in_turn([lane], part)
-        before = memory_held(device)
+        before = memory_usage(device)
         first = run_in_turn([lane], part)
         run_in_turn([lane], count - 2 * part)
-        last, after = run_in_turn([lane], part), memory_held(device)
+        last, after = run_in_turn([lane], part), memory_usage(device)
     limit = Limit("the first tenth", first, FLAT_GOAL)
     yield Figure(subject, "a frame, first tenth", "s", first)
     yield Figure(subject, "a frame, last tenth", "s", last, limit=limit)
@@ -199,11 +200,11 @@ def measure_crowd(
     limit = None
     for number in lanes:
         with ExitStack() as stack:
-            before, began = memory_held(device), perf_counter()
+            before, began = memory_usage(device), perf_counter()
             opened = [
                 stack.enter_context(open_lane(device, geometry, OPTIONS, config)) for _ in range(number)
             ]
-            opening, held = perf_counter() - began, memory_held(device)
+            opening, held = perf_counter() - began, memory_usage(device)
             for lane in opened:
                 fill(lane, pictures)
             seconds = run_in_turn(opened, max(count // number, 1))

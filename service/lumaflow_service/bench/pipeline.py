@@ -9,7 +9,9 @@ import numpy as np
 
 from lumaflow.backend import open_lane
 from lumaflow.errors import DeviceError
-from lumaflow.frame import Enhanced, Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Enhanced, Frame
+from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow.options import Hog, LaneConfig, Lbp, Options
 from lumaflow.stage import Stage

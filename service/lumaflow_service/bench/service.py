@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 
 from lumaflow.backend import open_lane
-from lumaflow.frame import Frame, Geometry
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow_service.bench.figure import Figure, Limit
 from lumaflow_service.bench.server import ServerError, ServiceProcess, serving

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.errors import FrameError
-from lumaflow.formats import Family
-from lumaflow.frame import Frame, Geometry, PixelFormat
+from lumaflow.formats import Family, PixelFormat
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
 
 Pixels = NDArray[np.uint8]
 

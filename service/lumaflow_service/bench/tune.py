@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from lumaflow.cuda.launch_config import CHOICES, DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.errors import DeviceError
-from lumaflow.frame import Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Hog, LaneConfig, Mode, Options
 from lumaflow_service.bench.figure import Entry, Figure, Limit
 from lumaflow_service.bench.kernels import FULL_HD, ULTRA_HD, Size

@@ -1,13 +1,12 @@
-"""Frames through lanes: what every kind of file has in common."""
+"""Frames of a file through lanes, each paired with its result."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import groupby
 
-from lumaflow.backend import open_lane
+from lumaflow import enhance_frames
 from lumaflow.frame import Enhanced, Frame
-from lumaflow.lane import Lane
 from lumaflow.options import Options, Orientation
 
 
@@ -27,21 +26,14 @@ class LaneJob:
 
 
 def enhanced(frames: Iterable[Frame], job: LaneJob) -> Iterator[tuple[Frame, Enhanced]]:
-    """Every frame with its enhancement, in order; a change of geometry opens a new lane.
+    """Yield every frame with its result, in order; a result is valid until the next one is requested."""
+    in_flight: deque[Frame] = deque()
 
-    What is yielded is valid until the next one is asked for.
-    """
-    for geometry, run in groupby(frames, key=lambda frame: frame.geometry):
-        with open_lane(job.device, geometry, job.options) as lane:
-            yield from _through(lane, run)
+    def submitted() -> Iterator[Frame]:
+        for frame in frames:
+            in_flight.append(frame)
+            yield frame
 
-
-def _through(lane: Lane, frames: Iterable[Frame]) -> Iterator[tuple[Frame, Enhanced]]:
-    waiting: deque[Frame] = deque()
-    for frame in frames:
-        if lane.in_flight == lane.config.slots:
-            yield waiting.popleft(), lane.collect()
-        lane.submit(frame)
-        waiting.append(frame)
-    while waiting:
-        yield waiting.popleft(), lane.collect()
+    with closing(enhance_frames(submitted(), job.options, device=job.device)) as results:
+        for result in results:
+            yield in_flight.popleft(), result

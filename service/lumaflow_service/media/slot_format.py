@@ -67,7 +67,7 @@ def matrix_of(frame: VideoFrame) -> Matrix:
 
 def write_to_slot(frame: VideoFrame, geometry: Geometry, buffer: memoryview) -> None:
     """Write a decoded frame into a buffer of `geometry.frame_bytes`, by what `slot_geometry` said."""
-    laid = Frame.over(buffer, geometry)
+    laid = Frame.from_buffer(buffer, geometry)
     name = next(name for name in (frame.format.name, *FORMATS) if FORMATS.get(name) is geometry.pixel_format)
     if name == "bgr24":
         np.copyto(laid.pixels, to_bgr(frame, YuvConversion.of(frame)))

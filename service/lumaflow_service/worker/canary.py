@@ -4,7 +4,9 @@ import numpy as np
 
 from lumaflow.backend import open_lane
 from lumaflow.errors import DeviceError
-from lumaflow.frame import Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.backend import open_lane
-from lumaflow.frame import Enhanced, Frame, Geometry
+from lumaflow.frame import Enhanced, Frame
+from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow.options import LaneConfig
 from lumaflow_service.config.options import SourceOptions

@@ -38,7 +38,7 @@ class JobResult:
 
 def frame_in(memory: SlotMemory, job: Job, name: str, geometry: Geometry) -> Frame:
     """One of the job's buffers as a frame of this geometry. Raises TooLargeError when it has less room."""
-    return Frame.over(memory.buffer(job.slot, name, geometry.frame_bytes), geometry)
+    return Frame.from_buffer(memory.buffer(job.slot, name, geometry.frame_bytes), geometry)
 
 
 class Operations:

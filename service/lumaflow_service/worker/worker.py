@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import NoReturn
 
-from lumaflow.backend import memory_held
+from lumaflow.backend import memory_usage
 from lumaflow.errors import DeviceLostError, LumaflowError
 from lumaflow.frame import Frame
 from lumaflow.options import Orientation
@@ -73,7 +73,7 @@ class Worker:
     def _take(self, job: Job) -> None:
         """On the receive loop: answer a ping, line everything else up."""
         if job.op == Op.PING:
-            memory = memory_held(self._lanes.device)
+            memory = memory_usage(self._lanes.device)
             self._reply(Reply(job.id, **asdict(memory)))
             return
         task = QueuedJob(job)

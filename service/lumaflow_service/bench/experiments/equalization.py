@@ -6,7 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from lumaflow.frame import Frame, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame
 from lumaflow.options import Equalization, LaneConfig, Mode, Options
 from lumaflow_service.bench.experiments.timing import PICTURES, SQUARE, kernel_seconds, lane_seconds
 from lumaflow_service.bench.figure import Entry, Figure, Limit

@@ -7,7 +7,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lumaflow.backend import open_lane
-from lumaflow.frame import Frame, Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.frame import Frame
+from lumaflow.geometry import Geometry
 from lumaflow.options import LaneConfig, Options
 from lumaflow_service.bench.mixed_load import run_in_turn
 from lumaflow_service.bench.pipeline import fill

@@ -44,7 +44,7 @@ class OutputFrame:
         geometry = shown.geometry.geometry
         enhanced = np.frombuffer(memory.buffer(shown.slot, "enhanced", geometry.frame_bytes), np.uint8)
         return cls(
-            replace(Frame.over(enhanced.copy(), geometry), color=shown.geometry.color),
+            replace(Frame.from_buffer(enhanced.copy(), geometry), color=shown.geometry.color),
             shot.pts,
             shot.time_base,
             shot.wall,

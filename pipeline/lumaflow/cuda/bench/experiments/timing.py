@@ -14,7 +14,8 @@ from lumaflow.cuda.bench.experiments import experiment_source, launch
 from lumaflow.cuda.bench.profiler import captured, replay
 from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.launch import Kernel
-from lumaflow.frame import Geometry, PixelFormat
+from lumaflow.formats import PixelFormat
+from lumaflow.geometry import Geometry
 from lumaflow.options import HogLayout, LbpMapping
 from lumaflow.tables import hog_gamma, hog_shape, hog_weights, lbp_labels
 
