@@ -275,7 +275,7 @@ def test_a_device_that_is_not_there_is_told_once_and_no_address() -> None:
     command = [sys.executable, "-m", "lumaflow_service", "serve", "--device", "cuda:77", "--port", "0"]
     answer = subprocess.run(command, capture_output=True, text=True)
     assert (answer.returncode, answer.stdout) == (2, "")
-    assert answer.stderr.startswith("lumaflow: cuda:77 was asked for, but")
+    assert answer.stderr.startswith("lumaflow: cannot use cuda:77: ")
     assert answer.stderr.count("\n") == 1
 
 

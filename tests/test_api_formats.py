@@ -189,8 +189,8 @@ def test_values_beyond_the_depth_are_refused_or_clamped_and_counted(client: http
 @pytest.mark.parametrize(
     ("options", "form", "words"),
     [
-        ({"region": {**BOX, "x": 30}}, PixelFormat.GRAY8, "the frame has 40x24"),
-        ({"output": "display"}, PixelFormat.NV12, "only gray frames"),
+        ({"region": {**BOX, "x": 30}}, PixelFormat.GRAY8, "inside the frame of 40x24"),
+        ({"output": "display"}, PixelFormat.NV12, "needs gray frames"),
         ({"orientation": "rotate90"}, PixelFormat.YUYV, "nv12 or i420"),
     ],
 )

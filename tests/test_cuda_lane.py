@@ -386,9 +386,9 @@ def test_misuse_is_refused_and_the_lane_lives_on(cuda: str, rng: np.random.Gener
     lane = open_lane(cuda, geometry, config=LaneConfig(slots=2))
     with pytest.raises(StateError, match="submit a frame before"):
         lane.collect()
-    with pytest.raises(FrameError, match="64x32 gray8 came"):
+    with pytest.raises(FrameError, match="got 64x32 gray8"):
         lane.submit(Frame(pixels[:32], PixelFormat.GRAY8))
-    with pytest.raises(FrameError, match="an out"):
+    with pytest.raises(FrameError, match="expected out to be"):
         lane.submit(Frame(pixels, PixelFormat.GRAY8), Frame(np.zeros((2, 2), np.uint8), PixelFormat.GRAY8))
     lane.submit(Frame(pixels, PixelFormat.GRAY8))
     lane.submit(Frame(pixels, PixelFormat.GRAY8))
@@ -478,7 +478,7 @@ def test_a_refused_frame_takes_its_number_and_its_mapping_with_it(
             for frame in sent:
                 lane.submit(frame)
             found = [copied(lane.collect())]
-            with pytest.raises(FrameError, match="a value of 4096 came"):
+            with pytest.raises(FrameError, match="got 4096"):
                 lane.collect()
             found += [copied(lane.collect()) for _ in range(2)]
         with open_lane("cpu", geometry, options) as exact:
@@ -558,7 +558,7 @@ def test_functions_equal_those_of_the_processor(
             assert CALLS[name](sent, out=out, stream=stream.ptr) is out
             stream.synchronize()
             np.testing.assert_array_equal(cupy.asnumpy(out), wanted)
-        with pytest.raises(FrameError, match=r"an out .* came; the result is"):
+        with pytest.raises(FrameError, match="expected out to be"):
             CALLS[name](sent, out=cupy.zeros(7, wanted.dtype))
 
 
@@ -580,7 +580,7 @@ def test_luts_and_features_of_arrays_equal_those_of_the_processor(
         functions.apply_lut(there, cupy.asarray(table[:100]))
     np.testing.assert_allclose(functions.hog(there).get(), functions.hog(luma), rtol=0, atol=HOG_TOLERANCE)
     np.testing.assert_array_equal(functions.lbp(there).get(), functions.lbp(luma))
-    with pytest.raises(FrameError, match="a value of 4096"):
+    with pytest.raises(FrameError, match="got 4096"):
         functions.clahe(cupy.full((4, 4), 4096, cupy.uint16), bits=12)
 
 

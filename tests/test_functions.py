@@ -55,7 +55,7 @@ def test_a_histogram_counts_every_level_of_the_depth(luma, deep):
 def test_a_histogram_of_a_region_counts_it_alone(luma):
     bins = functions.compute_histogram(luma, region=Region(3, 5, 21, 17))
     np.testing.assert_array_equal(bins, oracle.histogram(luma[5:22, 3:24]))
-    with pytest.raises(OptionError, match="the frame has 47x61"):
+    with pytest.raises(OptionError, match="inside the frame of 47x61"):
         functions.compute_histogram(luma, region=Region(30, 0, 18, 10))
 
 
@@ -153,8 +153,11 @@ def test_pitched_read_only_and_dlpack_arrays_are_as_good(luma, name):
         (lambda: functions.compute_histogram(np.zeros((4, 4), np.float32)), "float32"),
         (lambda: functions.compute_histogram(np.zeros((0, 4), np.uint8)), "with pixels"),
         (lambda: functions.compute_histogram(np.zeros((4, 4), np.uint8), bits=12), "got 12 bits"),
-        (lambda: functions.compute_histogram(np.full((4, 4), 4096, np.uint16), bits=12), "value of 4096"),
-        (lambda: functions.clahe(np.full((4, 4), 1024, np.uint16), bits=10), "value of 1024"),
+        (
+            lambda: functions.compute_histogram(np.full((4, 4), 4096, np.uint16), bits=12),
+            "up to 4095 .* got 4096",
+        ),
+        (lambda: functions.clahe(np.full((4, 4), 1024, np.uint16), bits=10), "up to 1023 .* got 1024"),
         (lambda: functions.build_lut(np.zeros(256, np.uint32)), "at least one pixel"),
         (lambda: functions.build_lut(np.ones(300, np.uint32)), r"\(300,\)"),
         (lambda: functions.build_lut(np.empty(0, np.uint32)), r"\(0,\)"),

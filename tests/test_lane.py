@@ -58,9 +58,11 @@ def lut_of(pixels):
 
 
 def test_what_is_no_frame_is_refused_with_a_hint(lane, gray):
-    with pytest.raises(FrameError, match=r"a ndarray came; a lane takes frames: Frame\.from_numpy\(array\)"):
+    with pytest.raises(
+        FrameError, match=r"expected a Frame, got ndarray; wrap it with Frame\.from_numpy\(array\)"
+    ):
         lane.submit(gray())
-    with pytest.raises(FrameError, match=r"a ndarray came; a lane takes frames"):
+    with pytest.raises(FrameError, match="expected a Frame, got ndarray"):
         lane.submit(Frame(gray(), PixelFormat.GRAY8), out=gray())
     lane.submit(Frame(gray(), PixelFormat.GRAY8))
     assert lane.collect().sequence == 0
@@ -73,7 +75,7 @@ def test_what_is_no_geometry_and_no_options_is_refused_with_a_hint():
         open_lane("cpu", GEOMETRY, Mode.EQUALIZE)
     with pytest.raises(OptionError, match="expected LaneConfig, got 3"):
         open_lane("cpu", GEOMETRY, EQUALIZE, 3)
-    with pytest.raises(DeviceError, match="the device 0 came; give auto"):
+    with pytest.raises(DeviceError, match=r"expected auto, cpu, .* got 0"):
         open_lane(0, GEOMETRY)
 
 
@@ -201,7 +203,7 @@ def test_the_frame_sent_is_left_as_it_was(lane, gray):
     "pixels", [np.zeros((24, 41), np.uint8), np.zeros((23, 40), np.uint8), np.zeros((24, 40, 3), np.uint8)]
 )
 def test_a_frame_of_another_geometry_is_refused(lane, pixels):
-    with pytest.raises(FrameError, match="this lane was opened for 40x24 gray8"):
+    with pytest.raises(FrameError, match="expected a frame of 40x24 gray8"):
         lane.submit(frame(pixels))
     assert lane.in_flight == 0
 

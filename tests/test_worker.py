@@ -99,7 +99,7 @@ class Desk:
 def desk() -> Iterator[Desk]:
     """A worker that said hello."""
     desk = Desk(LIMITS)
-    assert desk.receive() == WorkerStarted("cpu", "asked for")
+    assert desk.receive() == WorkerStarted("cpu", "requested")
     yield desk
     assert desk.close() == 0
 
@@ -216,7 +216,7 @@ def test_a_device_that_is_not_there_is_said_before_the_end() -> None:
     reply = desk.receive()
     assert isinstance(reply, Reply)
     assert reply.error == "DeviceError"
-    assert "cuda:77 was asked for" in reply.text
+    assert "cannot use cuda:77" in reply.text
     assert desk.process.wait(20) == 1
     desk.close()
 

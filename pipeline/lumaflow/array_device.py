@@ -1,15 +1,15 @@
-"""Where arrays lie, whoever made them."""
+"""Where the memory of an array is: on the host or on a GPU."""
 
 from typing import Any
 
 import numpy as np
 
 DLPACK_CUDA = (2, 13)
-"""DLPack's device types of memory that a GPU computes on: its own, and managed memory."""
+"""DLPack device types of GPU memory: kDLCUDA and kDLCUDAManaged."""
 
 
 def on_device(array: Any) -> bool:
-    """Whether an array lies in the memory of a GPU; whose it is does not matter."""
+    """Return True if the array is in GPU memory, whichever library it belongs to."""
     if isinstance(array, np.ndarray):
         return False
     if hasattr(array, "__dlpack_device__"):

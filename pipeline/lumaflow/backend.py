@@ -1,4 +1,4 @@
-"""Choosing a device and opening a lane on it."""
+"""Choose a device and open a lane on it."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ DEFAULT_OPTIONS, DEFAULT_CONFIG = Options(), LaneConfig()
 
 @dataclass(frozen=True, slots=True)
 class DeviceChoice:
-    """The device that was chosen, "cpu" or "cuda:N", and why in one sentence."""
+    """The chosen device, "cpu" or "cuda:N", and the reason in one sentence."""
 
     device: str
     reason: str
@@ -26,39 +26,41 @@ class DeviceChoice:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUsage:
-    """Bytes that this process holds on a device, and bytes of host memory that it page-locked for it."""
+    """Bytes of device memory, and of page-locked host memory, in use by the lanes of this process."""
 
     device_bytes: int
     pinned_bytes: int
 
 
 def available_devices() -> list[str]:
-    """Devices on which a lane can be opened here: "cpu", then every usable "cuda:N"."""
+    """Return the devices of this machine that can run a lane: "cpu", then every usable "cuda:N"."""
     from lumaflow.cuda.probe import probe
 
     return ["cpu", *probe().devices]
 
 
 def choose_device(wanted: str = "auto") -> DeviceChoice:
-    """Decide once where to run: `wanted` is "auto", "cpu", "cuda" or "cuda:N".
+    """Choose a device.
 
-    Raises DeviceError when a GPU is asked for by name and cannot be used, never falling back in silence.
+    wanted : "auto" (a GPU if usable, else the CPU), "cpu", "cuda" (the first usable GPU) or "cuda:N"
+
+    Raises DeviceError when `wanted` names a GPU that cannot be used; there is no silent fallback to the CPU.
     """
     if wanted == "cpu":
-        return DeviceChoice("cpu", "asked for")
+        return DeviceChoice("cpu", "requested")
     if wanted not in ("auto", "cuda") and not re.fullmatch("cuda:[0-9]+", str(wanted)):
-        raise DeviceError(f"the device {wanted!r} came; give auto, cpu, cuda or cuda:N")
+        raise DeviceError(f"expected auto, cpu, cuda or cuda:N as the device, got {wanted!r}")
     from lumaflow.cuda.probe import probe
 
     found = probe()
     if wanted == "auto":
         return DeviceChoice(found.devices[0] if found.devices else "cpu", found.reason)
     if not found.devices:
-        raise DeviceError(f"{wanted} was asked for, but {found.reason}")
+        raise DeviceError(f"cannot use {wanted}: {found.reason}")
     device = found.devices[0] if wanted == "cuda" else wanted
     if device not in found.devices:
-        raise DeviceError(f"{wanted} was asked for; the GPUs here are {', '.join(found.devices)}")
-    return DeviceChoice(device, "asked for")
+        raise DeviceError(f"cannot find {wanted}; the usable GPUs are {', '.join(found.devices)}")
+    return DeviceChoice(device, "requested")
 
 
 def open_lane(
@@ -98,7 +100,7 @@ def check_options(options: Options, config: LaneConfig) -> None:
 
 
 def memory_usage(device: str) -> MemoryUsage:
-    """What all lanes of this process hold on their GPU; on the CPU the process's own memory in use."""
+    """Return the memory in use by all lanes of this process; for "cpu" the resident memory of the process."""
     if device == "cpu":
         fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
         return MemoryUsage(int(fields["RssAnon"].split()[0]) * 1024, 0)
@@ -108,10 +110,12 @@ def memory_usage(device: str) -> MemoryUsage:
 
 
 def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:
-    """Let `device` read and write `memory` (a shared mapping, say) by itself; returns what undoes it.
+    """Page-lock host memory (cudaHostRegister), so that the GPU copies frames there directly (DMA).
 
-    Frames and outs that lie there are then copied by the GPU alone. On the CPU there is nothing to do.
-    Raises DeviceError, or DeviceMemoryError when so much cannot be locked.
+    memory : for example a shared memory mapping; keep it until the returned function was called
+
+    Returns a function that unlocks the memory again. Does nothing for "cpu".
+    Raises DeviceError; DeviceMemoryError when the system cannot lock that much memory.
     """
     if device == "cpu":
         return lambda: None

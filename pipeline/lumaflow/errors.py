@@ -1,12 +1,12 @@
-"""Every error lumaflow raises: each is a LumaflowError and the builtin that fits it."""
+"""The exceptions of lumaflow. Each is a LumaflowError and also the matching builtin exception."""
 
 
 class LumaflowError(Exception):
-    """Base of all lumaflow errors. The text says what came, what is needed and what to do."""
+    """Base class. Messages say what was expected, what was given, and what to do."""
 
 
 class FrameError(LumaflowError, ValueError):
-    """A frame that cannot be used: wrong dtype, shape, layout or geometry."""
+    """An unusable frame or array: wrong dtype, shape, memory layout or geometry."""
 
 
 class OptionError(LumaflowError, ValueError):
@@ -14,16 +14,16 @@ class OptionError(LumaflowError, ValueError):
 
 
 class StateError(LumaflowError, RuntimeError):
-    """A call at the wrong time: a closed lane, a full ring, nothing to collect."""
+    """A call at the wrong time: the lane is closed, all slots are in flight, or no frame is in flight."""
 
 
 class DeviceError(LumaflowError, RuntimeError):
-    """A device that is not there or cannot be used; says what is missing and how to get it."""
+    """A missing or unusable device. The message says what is missing and how to install it."""
 
 
 class DeviceLostError(DeviceError):
-    """A sticky device fault: nothing works on this device until the process ends."""
+    """A CUDA error after which the device cannot be used until the process restarts."""
 
 
 class DeviceMemoryError(DeviceError, MemoryError):
-    """The device (or pinned host memory) has no room; the device itself is well."""
+    """Not enough free device memory or pinned host memory. The device remains usable."""

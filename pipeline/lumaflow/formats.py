@@ -1,4 +1,4 @@
-"""How the bytes of a frame are to be read: pixel formats, their depth and planes, and colour tags."""
+"""Pixel formats and colour tags: how the bytes of a frame are read."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Family(StrEnum):
-    """What a pixel consists of: one level, three colours, or a luma with chroma beside it."""
+    """The components of a pixel."""
 
     GRAY = "gray"
     RGB = "rgb"
@@ -15,10 +15,10 @@ class Family(StrEnum):
 
 
 class Chroma(StrEnum):
-    """Where the chroma of a YUV frame lies.
+    """How a YUV format stores its chroma.
 
-    `semi_planar`: one plane of (Cb, Cr) pairs, half as wide and high; `planar`: two such planes, Cb and Cr;
-    `packed`: between the luma samples of the first plane, half as wide.
+    `semi_planar`: 4:2:0, one plane of (Cb, Cr) pairs (nv12, p010); `planar`: 4:2:0, a Cb and a Cr plane
+    (i420); `packed`: 4:2:2, interleaved with the luma in the first plane (yuyv, uyvy).
     """
 
     NONE = "none"
@@ -28,14 +28,14 @@ class Chroma(StrEnum):
 
 
 class Alignment(StrEnum):
-    """Where the valid bits of a 16-bit word lie: at its low end or at its high end."""
+    """The position of the valid bits in a 16-bit sample: the low or the high bits."""
 
     LSB = "lsb"
     MSB = "msb"
 
 
 class Range(StrEnum):
-    """Which levels carry the picture: all, or (at 8 bits) luma 16..235."""
+    """The levels that carry the image: all of them (full), or at 8 bits luma 16..235 (limited)."""
 
     UNSPECIFIED = "unspecified"
     LIMITED = "limited"
@@ -43,7 +43,7 @@ class Range(StrEnum):
 
 
 class Matrix(StrEnum):
-    """How luma and chroma were made of red, green and blue; carried from input to output."""
+    """The YUV matrix; carried from the frame to the enhanced frame."""
 
     UNSPECIFIED = "unspecified"
     BT601 = "bt601"
@@ -53,10 +53,10 @@ class Matrix(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Color:
-    """Colour tags of a frame, carried to its enhanced frame untouched.
+    """Colour tags of a frame; the enhanced frame has the same.
 
-    range : an unspecified one means limited for YUV formats, full for all others
-    primaries, transfer : names as the source gives them
+    range : unspecified means limited for YUV formats, full for all others
+    primaries, transfer : names as in the source
     """
 
     range: Range = Range.UNSPECIFIED
@@ -67,13 +67,13 @@ class Color:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What distinguishes one pixel format from another.
+    """The properties of a pixel format.
 
-    bits : valid bits of a sample
+    bits : bit depth of a sample
     channels : samples of a pixel in the first plane
-    blue : channel of blue (then red is 2 - blue) in RGB formats
-    luma : channel of the luma in woven formats
-    alignment : fixed by the format; None where the frame says it
+    blue : channel of blue in RGB formats; red is channel 2 - blue
+    luma : channel of the luma in packed 4:2:2 formats
+    alignment : None where the frame specifies it
     """
 
     family: Family
@@ -86,12 +86,12 @@ class Layout:
 
     @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
-        """Type of every sample: uint8, or uint16 above 8 bits."""
+        """dtype of every sample: uint8, or uint16 above 8 bits."""
         return np.dtype(np.uint8) if self.bits == 8 else np.dtype(np.uint16)
 
 
 class PixelFormat(StrEnum):
-    """Names as in FFmpeg, but for the depth of gray, whose bits may lie at either end of the word."""
+    """Pixel formats, named as in FFmpeg; gray10 to gray16 are uint16, aligned as `Alignment` says."""
 
     GRAY8 = "gray8"
     GRAY10 = "gray10"
@@ -109,12 +109,12 @@ class PixelFormat(StrEnum):
 
     @property
     def layout(self) -> Layout:
-        """Depth, channels and planes of this format."""
+        """Bit depth, channels and planes of this format."""
         return LAYOUTS[self]
 
     @property
     def channels(self) -> int:
-        """Interleaved samples of a pixel in the first plane."""
+        """Samples of a pixel in the first plane."""
         return self.layout.channels
 
 
@@ -133,4 +133,4 @@ LAYOUTS = {
     PixelFormat.YUYV: Layout(Family.YUV, 8, 2, chroma=Chroma.PACKED, luma=0),
     PixelFormat.UYVY: Layout(Family.YUV, 8, 2, chroma=Chroma.PACKED, luma=1),
 }
-"""Every pixel format there is."""
+"""The properties of every pixel format."""

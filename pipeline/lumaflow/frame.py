@@ -1,4 +1,4 @@
-"""What goes into a lane (Frame) and what comes out (Enhanced)."""
+"""The input of a lane (`Frame`) and its result (`Enhanced`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,30 +20,31 @@ from lumaflow.stage import Stage
 Plane = NDArray[Any]
 """One plane of a frame: uint8, or uint16 above 8 bits."""
 
-
 UNTAGGED = Color()
 
 PLANE_FIELDS = ("pixels", "pixel_format", "chroma", "width")
 """Fields that describe the planes; the others are metadata: timestamps and tags."""
 
 _geometry = lru_cache(256)(Geometry)
-"""Every frame of a source has the same one, and is asked for it several times."""
+"""Cached: all frames of a source have the same geometry, and each needs it several times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One picture on its way through a lane. Rows of every plane may be pitched, pixels may not.
+    """One video frame or image: its planes, timestamps and tags.
 
-    pixels : the first plane, uint8 up to 8 bits, else uint16: (H, W) for gray and for the luma of nv12,
-        i420 and p010; (H, W, 3) for bgr24 and rgb24; (H, W, 4) for bgra32; (H, W', 2) for yuyv and uyvy,
-        W' the even width
-    pts : presentation time in units of `time_base`, carried through untouched
-    corrupt : the decoder doubts this frame; it is mapped, but never becomes a mapping (spec 5)
-    chroma : the other planes, for an odd width or height rounded up: (ceil(H/2), ceil(W/2), 2) Cb and Cr
-        of nv12 and p010; Cb and Cr, (ceil(H/2), ceil(W/2)) each, of i420
-    color : tags, carried through untouched
+    The rows of a plane can have padding between them; the pixels of a row cannot.
+
+    pixels : the first plane, uint8, or uint16 above 8 bits. (H, W) for gray and for the luma of nv12, i420
+        and p010; (H, W, 3) for bgr24 and rgb24; (H, W, 4) for bgra32; (H, W', 2) for yuyv and uyvy, where
+        W' is W rounded up to even
+    pts : presentation timestamp in units of `time_base`; the enhanced frame has the same
+    corrupt : decoded with errors: the frame is enhanced, but its LUT is not used for the next one (spec 5)
+    chroma : the other planes. nv12, p010: one (ceil(H/2), ceil(W/2), 2) plane of Cb and Cr; i420: a Cb and
+        a Cr plane of (ceil(H/2), ceil(W/2))
+    color : the enhanced frame has the same
     alignment : of gray10, gray12 and gray14
-    width : in pixels, for a yuyv or uyvy frame of odd width; else it is that of `pixels`
+    width : in pixels, needed only for yuyv and uyvy frames of odd width
 
     Raises FrameError when an array does not fit the format.
     """
@@ -63,18 +64,22 @@ class Frame:
 
     @classmethod
     def from_numpy(cls, pixels: Plane, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
-        """A frame over an array, without a copy; the format is told by shape and type unless it is given.
+        """Wrap an array of NumPy or CuPy in a frame, without a copy.
 
-        pixels : (H, W) uint8: gray8, (H, W) uint16: gray16, (H, W, 3) uint8: bgr24, (H, W, 4) uint8: bgra32
-        tags : as for `Frame`. Raises FrameError.
+        pixels : by default (H, W) uint8 is gray8, (H, W) uint16 gray16, (H, W, 3) uint8 bgr24 and
+            (H, W, 4) uint8 bgra32. A CuPy array needs a lane on its GPU, which reads it after all work that
+            is on CuPy's current stream at `submit`
+        tags : other fields of Frame
+
+        Raises FrameError.
         """
-        return cls(pixels, pixel_format or _format_told_by(pixels), **tags)
+        return cls(pixels, pixel_format or _default_format(pixels), **tags)
 
     @classmethod
     def from_dlpack(cls, pixels: Any, pixel_format: PixelFormat | None = None, **tags: Any) -> Self:
-        """As `from_numpy`, over any array that has DLPack: a PyTorch tensor, say.
+        """Wrap any array that supports DLPack, such as a PyTorch tensor, as `from_numpy` does.
 
-        In host memory, or on a GPU, where it is as `from_cupy`; so may the chroma among the `tags`.
+        On a GPU the chroma planes in `tags` can be such arrays too. Raises FrameError.
         """
         if on_device(pixels):
             from lumaflow.cuda.interop import view
@@ -85,16 +90,16 @@ class Frame:
             plane = np.from_dlpack(pixels)
         except (AttributeError, BufferError, RuntimeError, TypeError) as error:
             raise FrameError(
-                f"a {type(pixels).__name__} came, which gives NumPy no view ({error}); pass an array in host"
-                " memory that has DLPack"
+                f"expected an array with DLPack in host memory, got {type(pixels).__name__} ({error});"
+                " convert it to NumPy first"
             ) from error
         return cls.from_numpy(plane, pixel_format, **tags)
 
     @classmethod
     def from_buffer(cls, memory: Any, geometry: Geometry) -> Self:
-        """A frame whose planes lie one after the other in `memory`, unpadded, as in FFmpeg's rawvideo.
+        """Return a frame over `memory`, with the planes one after the other, as in FFmpeg's rawvideo.
 
-        memory : any buffer of `geometry.frame_bytes` bytes
+        memory : a buffer of `geometry.frame_bytes` bytes, rows without padding
         """
         samples = np.frombuffer(memory, geometry.dtype)
         planes, start = [], 0
@@ -113,7 +118,7 @@ class Frame:
 
     @classmethod
     def empty(cls, geometry: Geometry) -> Self:
-        """A frame in new memory, its pixels undefined."""
+        """Return a frame in new memory with undefined pixels."""
         return cls.from_buffer(np.empty(geometry.frame_bytes, np.uint8), geometry)
 
     @property
@@ -124,7 +129,7 @@ class Frame:
 
     @property
     def planes(self) -> tuple[Plane, ...]:
-        """All planes, the first one first."""
+        """All planes, `pixels` first."""
         return (self.pixels, *self.chroma)
 
     def with_metadata_of(self, source: "Frame") -> "Frame":
@@ -142,7 +147,7 @@ _plane_values, _metadata_values = attrgetter(*PLANE_FIELDS), attrgetter(*METADAT
 
 
 class LutKind(StrEnum):
-    """Whose mapping made a picture: an earlier frame's, its own, or none (it passed unchanged)."""
+    """The LUT of a frame: that of an earlier frame, its own, or the identity (`Mode.IDENTITY`)."""
 
     PREVIOUS = "previous"
     OWN = "own"
@@ -153,8 +158,8 @@ class LutKind(StrEnum):
 class HeatMap:
     """Contrast of each tile of the raw frame (spec 13).
 
-    deviation : (tiles_y, tiles_x) float64, population standard deviation in 8-bit grey levels
-    distance : (tiles_y, tiles_x) int64, mean distance to the uniform CDF in 1/65536 (spec 7's w)
+    deviation : (tiles_y, tiles_x) float64, population standard deviation in 8-bit gray levels
+    distance : (tiles_y, tiles_x) int64, mean distance to the uniform CDF in 1/65536 (`w` of spec 7)
     """
 
     deviation: NDArray[np.float64]
@@ -163,19 +168,20 @@ class HeatMap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enhanced:
-    """A lane's answer to one frame. The arrays belong to the lane: valid until its next `submit`.
+    """The result of one frame. The lane owns the arrays; they are valid until its next `submit`.
 
-    frame : the enhanced picture of the lane's `output` geometry, with the time and tags it came with
+    frame : the enhanced frame, of the lane's `output` geometry, with the timestamps and tags of the raw one
     sequence : number of this frame in the lane, from 0
-    lut_kind, lut_age : whose mapping was applied, and how many frames old it is
-    bins : (2^b,) uint32, histogram of the **raw** luma of this frame (or of its region)
-    lut : (rows, columns, 2^b) uint8, or uint16 for a deep output: the mapping that was applied;
-        (1, 1, 2^b) in the global modes
-    heatmap, hog, lbp, lbp_labels : what was asked for, else None; of the 8-bit display luma
-        hog : (blocks_y, blocks_x, 36) or compact (cells_y, cells_x, 9) float32
-        lbp : (ceil(H/16), ceil(W/16), labels) uint16 counts; lbp_labels : (H, W) uint8
-    stage_seconds : time of every stage that ran; empty for a frame whose times were not read
-    clamped : values beyond the depth, each set to the highest level (only with `Options.clamp`)
+    lut_kind, lut_age : which LUT was applied, and how many frames earlier it was built
+    bins : (2^b,) uint32, histogram of the luma of the **raw** frame, or of its region
+    lut : (rows, columns, 2^b) uint8, or uint16 for an output above 8 bits: the LUTs that were applied;
+        (1, 1, 2^b) in every mode but CLAHE
+    heatmap : of the raw frame, or None
+    hog : (blocks_y, blocks_x, 36) or compact (cells_y, cells_x, 9) float32, or None
+    lbp : (ceil(H/16), ceil(W/16), labels) uint16 counts, or None
+    lbp_labels : (H, W) uint8, or None. HOG and LBP are computed from the enhanced luma at 8 bits
+    stage_seconds : duration of every stage that ran; empty for a frame that was not timed
+    clamped : number of values above the bit depth, set to the highest level (only with `Options.clamp`)
     """
 
     frame: Frame
@@ -193,32 +199,32 @@ class Enhanced:
 
 
 def check_frame_planes(frame: Frame) -> None:
-    """Raise FrameError unless all planes of `frame` are usable arrays that fit its format."""
+    """Raise FrameError unless all planes fit the format of the frame."""
     layout, name = frame.pixel_format.layout, str(frame.pixel_format)
     _check_array(frame.pixels, name, layout, (None, None))
     _check_width(frame)
     shapes = frame.geometry.plane_shapes
     if len(frame.planes) != len(shapes):
         raise FrameError(
-            f"{len(frame.planes)} planes came; {name} has {len(shapes)}: {', '.join(map(str, shapes))}"
+            f"expected {len(shapes)} planes for {name}: {', '.join(map(str, shapes))}, got"
+            f" {len(frame.planes)}; pass the others as chroma"
         )
     for plane, shape in zip(frame.chroma, shapes[1:], strict=True):
         _check_array(plane, f"the chroma of {name}", layout, shape)
 
 
-def _format_told_by(pixels: Plane) -> PixelFormat:
-    kind = (str(getattr(pixels, "dtype", "")), getattr(pixels, "shape", ())[2:])
-    told = {
+def _default_format(pixels: Plane) -> PixelFormat:
+    dtype, shape = str(getattr(pixels, "dtype", "")), getattr(pixels, "shape", ())
+    formats = {
         ("uint8", ()): PixelFormat.GRAY8,
         ("uint16", ()): PixelFormat.GRAY16,
         ("uint8", (3,)): PixelFormat.BGR24,
         ("uint8", (4,)): PixelFormat.BGRA32,
     }
-    if kind not in told:
-        raise FrameError(
-            f"an array {getattr(pixels, 'shape', '')} {kind[0]} came, which tells no pixel format; give it"
-        )
-    return told[kind]
+    pixel_format = formats.get((dtype, shape[2:]))
+    if pixel_format is None:
+        raise FrameError(f"{_describe(pixels)} has no default pixel format; pass pixel_format")
+    return pixel_format
 
 
 def _check_width(frame: Frame) -> None:
@@ -226,50 +232,50 @@ def _check_width(frame: Frame) -> None:
     if frame.pixel_format.layout.chroma is Chroma.PACKED:
         if width % 2 or (frame.width or width) not in (width - 1, width):
             raise FrameError(
-                f"{frame.pixel_format} of width {frame.width or width} came in rows of {width} pixels;"
-                " it needs rows of whole pairs, and for an odd width also Frame(..., width=...)"
+                f"expected rows of an even number of pixels for {frame.pixel_format}, got {width} pixels for"
+                f" width {frame.width or width}; pad the rows, and pass width=... for an odd width"
             )
     elif frame.width not in (None, width):
-        raise FrameError(f"a width of {frame.width} came with pixels {frame.pixels.shape}; leave it out")
+        raise FrameError(f"expected width {width}, that of the pixels, got {frame.width}; leave it out")
 
 
 def _check_array(array: Any, name: str, layout: Layout, shape: tuple[int | None, ...]) -> None:
-    """Raise FrameError unless `array` has this shape (None: any size) and packed pixels in pitched rows."""
+    """Raise FrameError unless `array` has this shape (None: any size) and rows of packed pixels."""
     if shape == (None, None) and layout.channels > 1:
         shape = (None, None, layout.channels)
-    trouble = _trouble(array, layout, shape)
-    if trouble is not None:
+    advice = _advice(array, layout, shape)
+    if advice is not None:
         axes = ("HW"[axis] if size is None else str(size) for axis, size in enumerate(shape))
-        wanted = f"({', '.join(axes)}) {layout.dtype}"
-        raise FrameError(f"{_name(array)} came; {name} needs {wanted}{trouble}")
+        expected = f"({', '.join(axes)}) {layout.dtype} for {name}"
+        raise FrameError(f"expected {expected}, got {_describe(array)}; {advice}")
 
 
-def _trouble(array: Any, layout: Layout, shape: tuple[int | None, ...]) -> str | None:
-    """What else to say about an array that cannot be used; None for one that can."""
-    if not (isinstance(array, np.ndarray) or _is_cupys(array)):
-        return " as a NumPy or CuPy array"
+def _advice(array: Any, layout: Layout, shape: tuple[int | None, ...]) -> str | None:
+    """Return how to make the array usable; None if it is."""
+    if not _is_array(array):
+        return "pass a NumPy or CuPy array"
     if array.dtype != layout.dtype:
-        return f"; convert the values to {layout.bits} bits first"
+        return f"convert the values to {layout.bits} bits"
     if array.ndim != len(shape) or any(
         size is not None and size != own for size, own in zip(shape, array.shape, strict=True)
     ):
-        return ""
+        return "pass another array or pixel_format"
     if 0 in array.shape:
-        return " with at least one pixel"
+        return "pass at least one pixel"
     if not _has_packed_pixels(array):
-        return f" with packed pixels (strides {array.strides}); pass np.ascontiguousarray(pixels)"
+        return "pass np.ascontiguousarray(pixels)"
     return None
 
 
-def _name(array: Any) -> str:
-    if isinstance(array, np.ndarray) or _is_cupys(array):
-        return f"an array {array.shape} {array.dtype}"
-    return f"a {type(array).__name__}"
+def _describe(array: Any) -> str:
+    if not _is_array(array):
+        return type(array).__name__
+    return f"{array.shape} {array.dtype} with strides {array.strides}"
 
 
-def _is_cupys(array: Any) -> bool:
-    """Whether this is a CuPy array, told without CuPy."""
-    return type(array).__module__.partition(".")[0] == "cupy"
+def _is_array(array: Any) -> bool:
+    """Return True for an array of NumPy or CuPy, without importing CuPy."""
+    return isinstance(array, np.ndarray) or type(array).__module__.partition(".")[0] == "cupy"
 
 
 def _has_packed_pixels(array: Plane) -> bool:

@@ -116,32 +116,32 @@ class RingBuffer(Generic[Slot]):
 
 
 def output_geometry(geometry: Geometry, options: Options) -> Geometry:
-    """The geometry of enhanced frames. Raises OptionError when the options do not fit the frames."""
-    _check_output(geometry, options.output)
+    """Return the geometry of enhanced frames. Raises OptionError when the options do not fit the geometry."""
+    if options.output is Output.DISPLAY and geometry.layout.family is not Family.GRAY:
+        raise OptionError(f"Output.DISPLAY needs gray frames, got {geometry}; use Output.SAME")
     _check_orientation(geometry, options.orientation)
-    turned = geometry.reoriented(options.orientation)
+    reoriented = geometry.reoriented(options.orientation)
     if options.region is not None:
-        _check_region(turned, options.region, options)
+        _check_region(reoriented, options.region, options)
     if options.output is Output.SAME:
-        return turned
-    return replace(turned, pixel_format=PixelFormat.GRAY8)
+        return reoriented
+    return replace(reoriented, pixel_format=PixelFormat.GRAY8)
 
 
 def check_frame(geometry: Geometry, frame: Frame, output: Geometry, out: Frame | None) -> None:
-    """Raise FrameError unless a lane of `geometry` can take `frame` and write to `out`."""
-    came = _geometry_of(frame)
-    if came != geometry:
+    """Raise FrameError unless a lane of `geometry` can process `frame` and write to `out`."""
+    given = _geometry_of(frame)
+    if given != geometry:
         raise FrameError(
-            f"a frame of {came} came; this lane was opened for {geometry}, "
-            "open another one for the new geometry"
+            f"expected a frame of {geometry}, for which the lane was opened, got {given}; open another lane"
         )
     if out is None:
         return
-    came = _geometry_of(out)
-    if (came.pixel_format, came.width, came.height) != (output.pixel_format, output.width, output.height):
-        raise FrameError(f"an out of {came} came; this lane writes {output}")
+    given = _geometry_of(out)
+    if (given.pixel_format, given.width, given.height) != (output.pixel_format, output.width, output.height):
+        raise FrameError(f"expected out to be {output}, got {given}; use Frame.empty(lane.output)")
     if not all(getattr(plane.flags, "writeable", True) for plane in out.planes):
-        raise FrameError("a read-only out came; pass arrays that can be written")
+        raise FrameError("expected a writable out, got a read-only array; pass a copy")
 
 
 def _geometry_of(frame: Frame) -> Geometry:
@@ -149,23 +149,18 @@ def _geometry_of(frame: Frame) -> Geometry:
         return frame.geometry
     except AttributeError:
         raise FrameError(
-            f"a {type(frame).__name__} came; a lane takes frames: Frame.from_numpy(array), or from_cupy, or"
-            " from_dlpack"
+            f"expected a Frame, got {type(frame).__name__}; wrap it with Frame.from_numpy(array) or"
+            " Frame.from_dlpack(array)"
         ) from None
 
 
 def above_bit_depth(geometry: Geometry, value: int) -> FrameError:
-    """The error for a frame whose highest value is `value`, more than its depth allows."""
-    top = (1 << geometry.layout.bits) - 1
+    """Return the error for a frame whose highest value is `value`."""
+    highest = (1 << geometry.layout.bits) - 1
     return FrameError(
-        f"a value of {value} came in a frame of {geometry}; its levels end at {top}:"
-        " name the right format or alignment, or set Options(clamp=True)"
+        f"expected values up to {highest} in a frame of {geometry}, got {value}; use the right format or"
+        " alignment, or Options(clamp=True)"
     )
-
-
-def _check_output(geometry: Geometry, output: Output) -> None:
-    if output is Output.DISPLAY and geometry.layout.family is not Family.GRAY:
-        raise OptionError(f"a display output of {geometry} was asked for; only gray frames have one")
 
 
 def _check_orientation(geometry: Geometry, orientation: Orientation) -> None:
@@ -173,15 +168,19 @@ def _check_orientation(geometry: Geometry, orientation: Orientation) -> None:
         return
     if orientation.swaps_sides or geometry.width % 2:
         raise OptionError(
-            f"{orientation} of {geometry} was asked for; its pixels share their chroma in pairs along a row:"
-            " convert the frames to nv12 or i420 first"
+            f"cannot apply {orientation} to {geometry}, where two pixels of a row share their chroma; convert"
+            " the frames to nv12 or i420 first"
         )
 
 
-def _check_region(turned: Geometry, region: Region, options: Options) -> None:
-    if region.x + region.width > turned.width or region.y + region.height > turned.height:
-        raise OptionError(f"{region} came; the frame has {turned.width}x{turned.height}")
+def _check_region(reoriented: Geometry, region: Region, options: Options) -> None:
+    if region.x + region.width > reoriented.width or region.y + region.height > reoriented.height:
+        raise OptionError(
+            f"expected a region inside the frame of {reoriented.width}x{reoriented.height}, got {region}"
+        )
     if region.apply_to_whole_frame:
         return
-    if turned.layout.family is Family.YUV and options.equalization.chroma_gain != 1.0:
-        raise OptionError("chroma_gain came with a region that is mapped alone; map everywhere, or leave it")
+    if reoriented.layout.family is Family.YUV and options.equalization.chroma_gain != 1.0:
+        raise OptionError(
+            f"chroma_gain must be 1 when only a region is mapped, got {options.equalization.chroma_gain:g}"
+        )

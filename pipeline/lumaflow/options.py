@@ -1,4 +1,4 @@
-"""What a lane is asked to do: frozen, validated when made, the same for every device."""
+"""The options of a lane: frozen, validated on construction, the same for every device."""
 
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -6,13 +6,13 @@ from enum import Enum, StrEnum
 from lumaflow.errors import OptionError
 
 MAX_TILES = 64
-"""Most tiles along one axis of the CLAHE grid."""
+"""Maximum number of tiles along one axis of the CLAHE grid."""
 
 MAX_CHROMA_GAIN = 8.0
 
 
 class Mode(StrEnum):
-    """How the mapping is made from the histogram (spec 2, 3, 4; the percentile stretch: 8)."""
+    """How the LUT is built from the histogram (spec 2, 3, 4; STRETCH, the percentile stretch: spec 8)."""
 
     EQUALIZE = "equalize"
     CLIPPED = "clipped"
@@ -22,21 +22,21 @@ class Mode(StrEnum):
 
 
 class ColorMode(StrEnum):
-    """What the mapping acts on in a colour frame (spec 9)."""
+    """The plane of an RGB frame that is counted and mapped: V of HSV, or the luma (spec 9)."""
 
     VALUE = "value"
     LUMA = "luma"
 
 
 class Output(StrEnum):
-    """The depth of the enhanced frame: that of the input, or 8 bits for a display (gray only; spec 8)."""
+    """Bit depth of the enhanced frame: that of the input, or 8 bits for a display (gray only; spec 8)."""
 
     SAME = "same"
     DISPLAY = "display"
 
 
 class Orientation(StrEnum):
-    """How a frame is turned before it is counted; rotations are clockwise (spec 12)."""
+    """Orientation applied to a frame before its histogram is computed; rotations are clockwise (spec 12)."""
 
     NONE = "none"
     TRANSPOSE = "transpose"
@@ -48,26 +48,26 @@ class Orientation(StrEnum):
 
     @property
     def swaps_sides(self) -> bool:
-        """Whether rows become columns."""
+        """True if width and height are exchanged."""
         return self in (Orientation.TRANSPOSE, Orientation.ROTATE90, Orientation.ROTATE270)
 
 
 class HogLayout(StrEnum):
-    """`opencv`: normalised 36-bin blocks; `compact`: plain 9-bin cells (spec 10)."""
+    """`opencv`: normalised blocks of 36 bins; `compact`: cells of 9 bins without normalisation (spec 10)."""
 
     OPENCV = "opencv"
     COMPACT = "compact"
 
 
 class Neighborhood(StrEnum):
-    """Where the eight LBP neighbours lie (spec 11)."""
+    """Positions of the eight LBP neighbours: the 3x3 square, or a circle of radius 1 (spec 11)."""
 
     SQUARE = "square"
     CIRCLE = "circle"
 
 
 class LbpMapping(StrEnum):
-    """How an 8-bit LBP code becomes a label (spec 11)."""
+    """The label of an 8-bit LBP code (spec 11)."""
 
     RAW = "raw"
     UNIFORM = "uniform"
@@ -76,17 +76,20 @@ class LbpMapping(StrEnum):
 
     @property
     def labels(self) -> int:
-        """Number of labels, the width of a cell histogram."""
+        """Number of labels: the bins of a cell histogram."""
         return {"raw": 256, "uniform": 59, "riu2": 10, "ror": 256}[self.value]
 
 
 @dataclass(frozen=True, slots=True)
 class Equalization:
-    """The mapping: its mode, and for CLAHE the clip limit and the (columns, rows) of tiles.
+    """How the LUT is built and applied.
 
-    `clip_limit` is relative to a flat histogram, as in OpenCV; 0 means no clipping. The grid also
-    divides the heat map, in every mode. `chroma_gain` multiplies the chroma of YUV frames; 1 leaves its
-    bytes as they are.
+    clip_limit : for CLAHE and CLIPPED, relative to a flat histogram as in OpenCV; 0: no clipping
+    tiles : (columns, rows) of the CLAHE grid, and of the heat map in every mode
+    color : plane of RGB frames to map
+    chroma_gain : factor for the chroma of YUV frames; 1: unchanged
+
+    Raises OptionError for a value outside its range.
     """
 
     mode: Mode = Mode.CLAHE
@@ -96,49 +99,55 @@ class Equalization:
     chroma_gain: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_kinds(self, mode=Mode, color=ColorMode)
+        _check_types(self, mode=Mode, color=ColorMode)
         if not 0.0 <= self.clip_limit <= 1000.0:
-            raise OptionError(f"clip_limit is {self.clip_limit}; give a number from 0 (no clipping) to 1000")
+            raise OptionError(f"clip_limit must be from 0 (no clipping) to 1000, got {self.clip_limit}")
         if len(self.tiles) != 2 or not all(1 <= n <= MAX_TILES for n in self.tiles):
-            raise OptionError(f"tiles is {self.tiles}; give (columns, rows), each from 1 to {MAX_TILES}")
+            raise OptionError(f"tiles must be (columns, rows), each from 1 to {MAX_TILES}, got {self.tiles}")
         if not 0.0 <= self.chroma_gain <= MAX_CHROMA_GAIN:
             raise OptionError(
-                f"chroma_gain is {self.chroma_gain}; give a number from 0 (gray) to {MAX_CHROMA_GAIN:g}"
+                f"chroma_gain must be from 0 (gray) to {MAX_CHROMA_GAIN:g}, got {self.chroma_gain}"
             )
 
     @property
     def grid(self) -> tuple[int, int]:
-        """(columns, rows) of LUTs: the tiles for CLAHE, (1, 1) for every global mode."""
+        """(columns, rows) of LUTs: the tiles for CLAHE, (1, 1) for the other modes."""
         return self.tiles if self.mode is Mode.CLAHE else (1, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Hog:
-    """Histogram of oriented gradients of the enhanced luma."""
+    """Compute the histogram of oriented gradients of the enhanced luma (spec 10)."""
 
     layout: HogLayout = HogLayout.OPENCV
 
     def __post_init__(self) -> None:
-        _check_kinds(self, layout=HogLayout)
+        _check_types(self, layout=HogLayout)
 
 
 @dataclass(frozen=True, slots=True)
 class Lbp:
-    """Local binary patterns of the enhanced luma; `labels` also returns the label of every pixel."""
+    """Compute the local binary patterns of the enhanced luma (spec 11).
+
+    labels : also return the label of every pixel
+    """
 
     neighborhood: Neighborhood = Neighborhood.SQUARE
     mapping: LbpMapping = LbpMapping.UNIFORM
     labels: bool = False
 
     def __post_init__(self) -> None:
-        _check_kinds(self, neighborhood=Neighborhood, mapping=LbpMapping)
+        _check_types(self, neighborhood=Neighborhood, mapping=LbpMapping)
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The rectangle whose histogram makes the mapping, in pixels of the turned frame.
+    """The rectangle whose histogram builds the LUT, in pixels of the frame after `Options.orientation`.
 
-    `everywhere`: the whole frame is mapped; otherwise the pixels outside stay as they are.
+    apply_to_whole_frame : apply the LUT to the whole frame; if False, pixels outside the rectangle are
+        unchanged
+
+    Raises OptionError for an empty rectangle or a negative position.
     """
 
     x: int
@@ -149,7 +158,7 @@ class Region:
 
     def __post_init__(self) -> None:
         if min(self.x, self.y) < 0 or min(self.width, self.height) < 1:
-            raise OptionError(f"{self} came; a region begins inside the frame and has at least one pixel")
+            raise OptionError(f"expected a region inside the frame with at least one pixel, got {self}")
 
     def __str__(self) -> str:
         return f"a region of {self.width}x{self.height} pixels at ({self.x}, {self.y})"
@@ -180,8 +189,8 @@ class Options:
     clamp: bool = False
 
     def __post_init__(self) -> None:
-        _check_kinds(self, equalization=Equalization, output=Output, orientation=Orientation)
-        _check_kinds(self, optional=True, hog=Hog, lbp=Lbp, region=Region)
+        _check_types(self, equalization=Equalization, output=Output, orientation=Orientation)
+        _check_types(self, optional=True, hog=Hog, lbp=Lbp, region=Region)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +218,15 @@ class LaneConfig:
             raise OptionError(f"timing_every must be 1 or more, got {self.timing_every}")
 
 
-def _check_kinds(options: object, *, optional: bool = False, **kinds: type) -> None:
-    """Raise OptionError unless each attribute is of its kind, or None where it is optional.
+def _check_types(options: object, *, optional: bool = False, **kinds: type) -> None:
+    """Raise OptionError unless each attribute has its type, or is None where it is optional.
 
-    A plain word would not do for an enumeration: "clahe" equals Mode.CLAHE, but is not it.
+    A str is no replacement for a StrEnum member: "clahe" equals Mode.CLAHE, but `is` comparisons fail.
     """
     for name, kind in kinds.items():
         value = getattr(options, name)
         if isinstance(value, kind) or (optional and value is None):
             continue
         names = [f"{kind.__name__}.{one.name}" for one in kind] if issubclass(kind, Enum) else []
-        raise OptionError(f"{name} is {value!r}; give {' or '.join(names) or f'{kind.__name__}(...)'}")
+        expected = " or ".join(names) or f"{kind.__name__}(...)"
+        raise OptionError(f"expected {expected} for {name}, got {value!r}")

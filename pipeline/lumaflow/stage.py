@@ -1,10 +1,10 @@
-"""The stages of a step, in the order in which a frame passes them."""
+"""The timed stages of processing a frame, in order."""
 
 from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """One timed part of a step; the value is the metric's `stage` label."""
+    """One timed stage; the value is also the `stage` label of the metrics."""
 
     UPLOAD = "upload"
     HISTOGRAM = "histogram"

@@ -219,7 +219,7 @@ class CudaLane(Lane):
         beyond, highest = map(int, slot.host.get("beyond", (0, 0)))
         if beyond and not self.options.clamp:
             if not self.in_flight:
-                self._planned.follow(self._told)
+                self._planned.copy_from(self._told)
             raise above_bit_depth(self.geometry, highest)
         kind, age = self._told.advance(ticket.frame.corrupt)
         if kind is LutKind.OWN and not ticket.own:
