@@ -2,7 +2,7 @@
 
 import pytest
 
-from lumaflow_service.api.accept import choose
+from lumaflow_service.api.requests import choose_media_type
 from lumaflow_service.errors import NotAcceptableError
 from lumaflow_service.ipc.media_type import MediaType
 
@@ -26,10 +26,10 @@ from lumaflow_service.ipc.media_type import MediaType
     ],
 )
 def test_the_best_liked_type_is_chosen(accept: str, chosen: MediaType) -> None:
-    assert choose(accept, MediaType.PNG) is chosen
+    assert choose_media_type(accept, MediaType.PNG) is chosen
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/webp", "image/png;q=0", "image/png;q=no", "*/*;q=0"])
 def test_a_client_that_takes_none_of_them_is_told(accept: str) -> None:
-    with pytest.raises(NotAcceptableError, match="can be answered as image/jpeg, image/png"):
-        choose(accept, MediaType.PNG)
+    with pytest.raises(NotAcceptableError, match="allows image/jpeg, image/png"):
+        choose_media_type(accept, MediaType.PNG)

@@ -14,10 +14,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from conftest import SERVE, RunningService
-from lumaflow_service.api.access import WEBSOCKET, Scope, needed
+from lumaflow_service.api.access import WEBSOCKET, Scope, required_scope
 from lumaflow_service.api.app import ROUTES, create_app
-from lumaflow_service.api.origin import HostNames
-from lumaflow_service.api.server import address_of, check_reach, listen
+from lumaflow_service.api.middleware import TrustedHosts
+from lumaflow_service.api.server import check_bind_address, listen, url_of
 from lumaflow_service.cli import run
 from lumaflow_service.config.settings import Settings
 from lumaflow_service.errors import AddressError, OtherSiteError
@@ -85,8 +85,8 @@ def test_every_route_of_the_application_is_in_the_table() -> None:
     ("method", "path"), [("POST", "/new"), ("PUT", "/livez"), ("DELETE", "/"), ("X", "/")]
 )
 def test_what_nobody_thought_of_is_for_admins_alone(method: str, path: str) -> None:
-    assert needed(method, path) is ADMIN
-    assert needed("GET", "/new") is READ
+    assert required_scope(method, path) is ADMIN
+    assert required_scope("GET", "/new") is READ
 
 
 @pytest.fixture(scope="module")
@@ -142,15 +142,19 @@ def test_a_refusal_is_a_problem_that_says_how(guarded: RunningService, method: s
     for answer in (missing, wrong):
         assert answer.headers["WWW-Authenticate"] == 'Bearer realm="lumaflow"'
         assert answer.headers["Content-Type"] == "application/problem+json"
-    assert "no token came" in missing.json()["detail"]
-    assert "is wrong" in wrong.json()["detail"]
+    assert "expected a token, got none" in missing.json()["detail"]
+    assert "got a wrong one" in wrong.json()["detail"]
 
 
-def test_a_low_scope_is_told_which_one_is_needed(guarded: RunningService) -> None:
+def test_a_low_scope_is_told_which_one_is_required_scope(guarded: RunningService) -> None:
     answer = knock(guarded, "DELETE", "/v1/sources/gate", TOKENS[READ])
-    assert answer.json()["detail"] == "a token for read came; this needs one for admin"
+    assert answer.json()["detail"] == (
+        "expected a token of scope admin, got one of scope read; use another token"
+    )
     answer = knock(guarded, "GET", "/metrics", TOKENS[INGEST])
-    assert answer.json()["detail"] == "a token for ingest came; this needs one for admin or read"
+    assert answer.json()["detail"] == (
+        "expected a token of scope admin or read, got one of scope ingest; use another token"
+    )
 
 
 def test_who_asks_is_told_what_the_token_may(guarded: RunningService, client: httpx.Client) -> None:
@@ -240,17 +244,17 @@ def test_names_of_this_machine_will_do(client: httpx.Client, host: str) -> None:
 
 
 def test_names_can_be_added_for_a_proxy() -> None:
-    names = HostNames("127.0.0.1", Settings(hosts="cam.example, other.example").hosts, anyone=False)
+    names = TrustedHosts("127.0.0.1", Settings(hosts="cam.example, other.example").hosts, allow_any=False)
     names.check_host({"host": "other.example:8443"})
     names.check_origin({"host": "127.0.0.1:8000", "origin": "https://cam.example"})
-    with pytest.raises(OtherSiteError, match=r"Host: third\.example came"):
+    with pytest.raises(OtherSiteError, match=r"got Host: third\.example"):
         names.check_host({"host": "third.example"})
 
 
 def test_with_a_token_any_name_will_do_unless_some_are_named() -> None:
-    HostNames("0.0.0.0", (), anyone=True).check_host({"host": "cam.example"})
+    TrustedHosts("0.0.0.0", (), allow_any=True).check_host({"host": "cam.example"})
     with pytest.raises(OtherSiteError):
-        HostNames("0.0.0.0", ("other.example",), anyone=True).check_host({"host": "cam.example"})
+        TrustedHosts("0.0.0.0", ("other.example",), allow_any=True).check_host({"host": "cam.example"})
 
 
 # starting, and where a token must not turn up ------------------------------------------------------
@@ -258,9 +262,9 @@ def test_with_a_token_any_name_will_do_unless_some_are_named() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "cam.example"])
 def test_without_a_token_nothing_but_loopback_is_listened_on(host: str) -> None:
-    with pytest.raises(AddressError, match=f"{host} can be reached .*LUMAFLOW_ADMIN_TOKEN.*openssl"):
-        check_reach(Settings(host=host))
-    check_reach(Settings(host=host, read_token=TOKENS[READ]))
+    with pytest.raises(AddressError, match=f"--host {host} without a token; .*LUMAFLOW_ADMIN_TOKEN.*openssl"):
+        check_bind_address(Settings(host=host))
+    check_bind_address(Settings(host=host, read_token=TOKENS[READ]))
 
 
 @pytest.mark.parametrize("command", [["serve"], ["ingest", "--config", "absent.yaml"]])
@@ -282,12 +286,12 @@ def test_a_device_that_is_not_there_is_told_once_and_no_address() -> None:
 @pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]")])
 def test_the_address_that_is_told_can_be_opened(host: str, here: str) -> None:
     with listen(host, 0) as listener:
-        assert address_of(listener) == f"http://{here}:{listener.getsockname()[1]}/"
+        assert url_of(listener) == f"http://{here}:{listener.getsockname()[1]}/"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_loopback_needs_no_token(host: str) -> None:
-    check_reach(Settings(host=host))
+    check_bind_address(Settings(host=host))
 
 
 @pytest.mark.parametrize("token", ["short", "with space 0123456789", "0123456789abcdefé", "x" * 513])
@@ -299,7 +303,7 @@ def test_a_token_that_could_be_guessed_is_refused_and_not_printed(token: str) ->
         text=True,
     )
     assert answer.returncode == 2
-    assert "LUMAFLOW_ADMIN_TOKEN: a token has 16 to 512" in answer.stderr
+    assert "LUMAFLOW_ADMIN_TOKEN: expected 16 to 512" in answer.stderr
     assert token not in answer.stdout + answer.stderr
 
 

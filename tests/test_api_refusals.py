@@ -63,8 +63,8 @@ def jpeg() -> bytes:
         ("image/png", png_header(20_000, 20_000), 413, "20000x20000"),
         ("image/png", png_header(0, 5), 400, "0x5"),
         ("image/jpeg", b"GIF89a" + bytes(50), 415, "GIF"),
-        ("image/gif", b"GIF89a", 415, "image/gif came; send image/jpeg"),
-        ("text/plain", b"hello", 415, "text/plain came"),
+        ("image/gif", b"GIF89a", 415, "expected Content-Type: image/jpeg, image/png"),
+        ("text/plain", b"hello", 415, "got text/plain"),
     ],
 )
 def test_a_bad_image_is_refused(
@@ -80,22 +80,27 @@ def test_a_bad_image_is_refused(
 
 
 def test_a_frame_without_a_content_type_is_refused(client: httpx.Client) -> None:
-    check_problem(client.post("/v1/sources/bad/frames", content=jpeg()), 415, "(none) came")
+    check_problem(client.post("/v1/sources/bad/frames", content=jpeg()), 415, "got (none)")
 
 
 @pytest.mark.parametrize(
     ("query", "length", "status", "words"),
     [
-        ({}, 128, 400, "without its geometry; add ?format=gray8|gray10"),
-        ({"format": "gray8", "width": "16"}, 128, 400, "without its geometry"),
-        (GRAY, 127, 400, "raw body of 127 bytes came; its format, width and height make 128"),
+        ({}, 128, 400, "got a query without them; add ?format=gray8|gray10"),
+        ({"format": "gray8", "width": "16"}, 128, 400, "expected the format, width and height"),
+        (GRAY, 127, 400, "expected 128 bytes by format, width and height, got a raw body of 127 bytes"),
         (GRAY, 129, 400, "129 bytes"),
         (GRAY, 0, 400, "0 bytes"),
         ({**GRAY, "format": "cmyk"}, 128, 422, "format"),
         ({**GRAY, "width": "0"}, 0, 422, "width"),
         ({**GRAY, "width": "-4"}, 0, 422, "width"),
         ({**GRAY, "width": "wide"}, 0, 422, "width"),
-        ({**GRAY, "width": "32768", "height": "32768"}, 5, 413, "pixels came; at most"),
+        (
+            {**GRAY, "width": "32768", "height": "32768"},
+            5,
+            413,
+            "expected at most 16777216 pixels, got 32768x32768",
+        ),
         ({**GRAY, "features": "smell"}, 128, 422, "hog,lbp,histogram,heatmap"),
     ],
 )
@@ -126,16 +131,16 @@ def test_garbage_makes_no_source(client: httpx.Client) -> None:
 def test_an_answer_nobody_accepts_is_a_406(client: httpx.Client) -> None:
     headers = {"Content-Type": "image/jpeg", "Accept": "image/webp"}
     answer = client.post("/v1/sources/bad/frames", content=jpeg(), headers=headers)
-    check_problem(answer, 406, "can be answered as image/jpeg")
+    check_problem(answer, 406, "expected an Accept header that allows image/jpeg")
 
 
 @pytest.mark.parametrize(
     ("method", "path", "status", "words"),
     [
-        ("GET", "/nothing", 404, "nothing at /nothing"),
-        ("GET", "/v1/nothing", 404, "see /docs"),
-        ("DELETE", "/livez", 405, "DELETE came"),
-        ("GET", "/v1/sources/a/frames", 405, "takes POST"),
+        ("GET", "/nothing", 404, "no route /nothing; "),
+        ("GET", "/v1/nothing", 404, "/docs lists all routes"),
+        ("DELETE", "/livez", 405, "got DELETE"),
+        ("GET", "/v1/sources/a/frames", 405, "expected POST"),
     ],
 )
 def test_what_is_not_there_is_a_problem_too(

@@ -84,7 +84,7 @@ def test_a_frame_that_is_refused_is_answered_by_a_problem_in_its_place(client: h
     assert last.startswith(b"\x89PNG")
     problems = [json.loads(text) for text in refused]
     assert [problem["status"] for problem in problems] == [415, 415, 400]
-    assert "neither JPEG nor PNG" in problems[0]["detail"]
+    assert "expected a binary message with a JPEG or PNG" in problems[0]["detail"]
 
 
 def test_a_raw_frame_of_another_length_is_refused_with_the_length_it_needs(client: httpx.Client) -> None:
@@ -107,7 +107,7 @@ def test_a_socket_closes_with_the_reason_when_its_query_is_impossible(client: ht
     closed = asyncio.run(talk())
     assert closed.rcvd is not None
     assert closed.rcvd.code == 4400
-    assert "without its geometry" in closed.rcvd.reason
+    assert "expected the format, width and height" in closed.rcvd.reason
 
 
 def test_a_message_over_the_limit_closes_the_socket(open_service: Callable[..., RunningService]) -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from lumaflow_service.config.loader import load
-from lumaflow_service.config.settings import SECRETS, Settings
+from lumaflow_service.config.settings import SECRETS_DIR, Settings
 
 DOCKER = Path(__file__).parents[1] / "docker"
 COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())
@@ -84,7 +84,7 @@ def test_every_token_comes_from_a_file_that_the_service_and_prometheus_look_for(
     (secret,) = SERVICES["prometheus"]["secrets"]
     assert config["scrape_configs"][0]["authorization"] == {
         "type": "Bearer",
-        "credentials_file": f"{SECRETS}/{secret}",
+        "credentials_file": f"{SECRETS_DIR}/{secret}",
     }
 
 

@@ -55,8 +55,8 @@ def test_a_trial_is_no_source(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("content", "media", "options", "status", "words"),
     [
-        (b"hello", "text/plain", "{}", 415, "text/plain came"),
-        (bytes(9), "application/octet-stream", "{}", 415, "an image is image/jpeg or image/png"),
+        (b"hello", "text/plain", "{}", 415, "got text/plain"),
+        (bytes(9), "application/octet-stream", "{}", 415, "expected Content-Type: image/jpeg or image/png"),
         (b"\x89PNG no more", "image/png", "{}", 400, ""),
         (png(PICTURE), "image/png", '{"mode": "loud"}', 422, "mode"),
         (png(PICTURE), "image/png", "{", 422, "JSON"),

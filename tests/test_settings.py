@@ -32,9 +32,9 @@ def test_a_mistake_has_the_name_it_was_given_by(
     monkeypatch.setenv("LUMAFLOW_READ_TOKEN", "too-short")
     assert run(["serve", "--port", "99999"]) == 2
     told = capsys.readouterr().err
-    assert "--port: 99999 came; give at most 65535" in told
-    assert "LUMAFLOW_SLOTS: '0' came; give at least 4" in told
-    assert "LUMAFLOW_READ_TOKEN: a token has 16 to 512 letters" in told
+    assert "--port: expected at most 65535, got 99999" in told
+    assert "LUMAFLOW_SLOTS: expected at least 4, got '0'" in told
+    assert "LUMAFLOW_READ_TOKEN: expected 16 to 512 printable" in told
     assert "too-short" not in told
 
 
@@ -45,7 +45,7 @@ def test_a_variable_that_is_misspelt_is_told(
     monkeypatch.setenv("LUMAFLOW_JPEG_QUALTY", "80")
     monkeypatch.setenv("LUMAFLOW_GATE_PASSWORD", "a configuration's own")
     assert run(["serve"]) == 0
-    told = "LUMAFLOW_JPEG_QUALTY is no setting and changes nothing; did you mean LUMAFLOW_JPEG_QUALITY?"
+    told = "unknown setting LUMAFLOW_JPEG_QUALTY is ignored; did you mean LUMAFLOW_JPEG_QUALITY?"
     assert capsys.readouterr().err == f"lumaflow: {told}\n"
 
 

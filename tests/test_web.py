@@ -122,7 +122,7 @@ def test_every_option_and_each_of_its_values_has_words_of_its_own() -> None:
 
 
 def test_every_cause_a_camera_can_give_has_words() -> None:
-    from lumaflow_service.api.source_state import CameraState
+    from lumaflow_service.api.responses import CameraState
 
     causes = {cause for cause in get_args(CameraState.model_fields["cause"].annotation) if cause}
     assert set(re.findall(r"^  (\w+): \"", SCRIPTS["words.js"], re.MULTILINE)) == causes
@@ -136,8 +136,7 @@ def test_every_stage_of_the_pipeline_has_a_colour() -> None:
 
 
 def test_every_figure_the_scripts_read_is_in_the_answers_of_the_api() -> None:
-    from lumaflow_service.api.frame_result import Histograms
-    from lumaflow_service.api.source_state import SourceState
+    from lumaflow_service.api.responses import Histograms, SourceState
 
     read = {name for text in SCRIPTS.values() for name in re.findall(r"\bsource\.([a-z_]+)", text)}
     assert {"frames_per_second", "stage_latency", "options", "geometry"} <= read

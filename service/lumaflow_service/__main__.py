@@ -1,4 +1,4 @@
-"""`python -m service` is `lumaflow`."""
+"""`python -m lumaflow_service` runs the command `lumaflow`."""
 
 from lumaflow_service.cli import main
 

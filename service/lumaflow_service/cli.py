@@ -1,8 +1,11 @@
-"""The command line. Every command imports what it needs when it runs: `--help` is quick, and the API
-process of `serve` never loads a decoder."""
+"""The command line. Each command imports its modules when it runs, so that `--help` is fast and the API
+process of `serve` loads no decoder."""
 
 import signal
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -12,45 +15,45 @@ from lumaflow.errors import DeviceError, LumaflowError, OptionError
 from lumaflow.options import ColorMode, Equalization, Mode, Options, Orientation
 from lumaflow_service.camera.commands import config_app, probe
 
-OK, FAILED, MISUSED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
+OK, FAILED, USAGE_ERROR, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,
-    help="Enhance live video: an HTTP service, and the same for files.",
+    help="Enhance live video over HTTP, and video and image files.",
 )
-app.add_typer(config_app, name="config")
-app.command()(probe)
 
 
 def main() -> NoReturn:
-    """Run the command of sys.argv and leave with its exit status."""
+    """Run the command in sys.argv and exit with its status."""
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command: 0, 1 for a failure, 2 for a user's mistake, 130 after Ctrl-C; never a traceback."""
+    """Run a command and return its exit status: 0, 1 (failure), 2 (usage error), 130 (Ctrl-C).
+
+    Errors are printed in one line, without a traceback.
+    """
     try:
         return app(arguments or ["--help"], prog_name="lumaflow", standalone_mode=False) or OK
     except typer.TyperException as error:
-        return _complain(error.format_message(), MISUSED)
+        return _print_error(error.format_message(), USAGE_ERROR)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except LumaflowError as error:
-        return _complain(str(error), MISUSED if _is_misuse(error) else FAILED)
+        return _print_error(str(error), USAGE_ERROR if _is_usage_error(error) else FAILED)
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return _complain(what, FAILED)
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _print_error(text, FAILED)
 
 
-def _is_misuse(error: LumaflowError) -> bool:
+def _is_usage_error(error: LumaflowError) -> bool:
     from lumaflow_service.errors import AddressError
     from lumaflow_service.files.errors import UsageError
 
     return isinstance(error, UsageError | OptionError | DeviceError | AddressError)
 
 
-def _complain(message: str, status: int) -> int:
+def _print_error(message: str, status: int) -> int:
     if message:
         print(f"lumaflow: {message}", file=sys.stderr)
     return status
@@ -70,28 +73,27 @@ def _root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="show the version")
     ] = False,
 ) -> None:
-    """Enhance live video: an HTTP service, and the same for files."""
+    """Enhance live video over HTTP, and video and image files."""
 
 
 # serve --------------------------------------------------------------------------------------------
 
 
-Config = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="YAML file of cameras; read again on SIGHUP")
-]
+Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of cameras; reloaded on SIGHUP")]
 
 
 @app.command()
 def serve(
     config: Config = None,
     host: Annotated[
-        str | None, typer.Option(help="address to listen on; beyond loopback only with a token  [127.0.0.1]")
+        str | None,
+        typer.Option(help="address to listen on; other than loopback only with a token  [127.0.0.1]"),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="port to listen on; 0 takes a free one  [8000]")] = None,
+    port: Annotated[int | None, typer.Option(help="port to listen on; 0 selects a free one  [8000]")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
-    demo: Annotated[bool | None, typer.Option("--demo", help="add a looping sample source")] = None,
+    demo: Annotated[bool | None, typer.Option("--demo", help="add a looping demo source")] = None,
 ) -> None:
-    """Serve the API and the live page. What is not given comes from LUMAFLOW_* or the default."""
+    """Serve the API and the live page. LUMAFLOW_* variables set what the command line does not."""
     from lumaflow_service.api.app import serve
 
     given = {"config": config, "host": host, "port": port, "device": device, "demo": demo}
@@ -100,12 +102,16 @@ def serve(
 
 @app.command()
 def ingest(
-    config: Annotated[Path, typer.Option(metavar="FILE", help="YAML file of cameras; read again on SIGHUP")],
-    host: Annotated[str | None, typer.Option(help="address of /metrics and health  [127.0.0.1]")] = None,
-    port: Annotated[int | None, typer.Option(help="port of them; 0 takes a free one  [8000]")] = None,
+    config: Annotated[Path, typer.Option(metavar="FILE", help="YAML file of cameras; reloaded on SIGHUP")],
+    host: Annotated[
+        str | None, typer.Option(help="address of /metrics and health checks  [127.0.0.1]")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="port of /metrics and health checks; 0 selects a free one  [8000]")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
 ) -> None:
-    """Run the cameras of FILE alone: no API and no page, only /livez, /readyz and /metrics."""
+    """Run the cameras of FILE without API and page; only /livez, /readyz and /metrics are served."""
     from lumaflow_service.api.app import serve
 
     given = {"config": config, "host": host, "port": port, "device": device}
@@ -117,143 +123,144 @@ def _settings(given: dict[str, Any]) -> Any:
 
     from pydantic import ValidationError
 
-    from lumaflow_service.config.settings import Settings, explained, unknown
+    from lumaflow_service.config.settings import Settings, format_settings_error, misspelled_variables
 
-    for told in unknown(os.environ):
-        _complain(told, OK)
+    for warning in misspelled_variables(os.environ):
+        _print_error(warning, OK)
     try:
         return Settings(**given)
     except ValidationError as error:
-        raise OptionError(explained(error, given)) from error
+        raise OptionError(format_settings_error(error, given)) from error
 
 
 # files --------------------------------------------------------------------------------------------
 
 
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")]
-ModeOption = Annotated[Mode, typer.Option(help="how the mapping is made from the histogram")]
-ClipLimit = Annotated[float, typer.Option(help="relative to a flat histogram; 0: no clipping")]
-Tiles = Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="grid of CLAHE")]
-Color = Annotated[
-    ColorMode,
-    typer.Option(help="what the mapping acts on in RGB: the largest channel, or the luma; in YUV the luma"),
-]
-Turn = Annotated[
-    Orientation | None,
-    typer.Option(help="turn the stored pictures, in place of the turn that the file itself asks for"),
-]
-Force = Annotated[bool, typer.Option("--force", "-f", help="overwrite what exists already")]
 Input = Annotated[Path, typer.Argument(metavar="INPUT", show_default=False)]
 
 
+@dataclass(frozen=True, slots=True)
+class LaneArguments:
+    """The options that `enhance` and `features` share."""
+
+    mode: Annotated[Mode, typer.Option(help="how the LUT is computed from the histogram")] = Mode.CLAHE
+    clip_limit: Annotated[float, typer.Option(help="relative to a flat histogram; 0: no clipping")] = 2.0
+    tiles: Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="grid of CLAHE")] = "8x8"
+    color: Annotated[
+        ColorMode,
+        typer.Option(help="input of the LUT for RGB: the largest channel, or the luma; for YUV the luma"),
+    ] = ColorMode.VALUE
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")] = "auto"
+    orientation: Annotated[Orientation | None, typer.Option(help="override the file's rotation tag")] = None
+    force: Annotated[bool, typer.Option("--force", "-f", help="overwrite existing files")] = False
+
+    def job(self, with_npz: bool, side_by_side: bool = False) -> Any:
+        """The LaneJob of `lumaflow_service.files`. From here on SIGTERM cleans up like Ctrl-C."""
+        from lumaflow.backend import choose_device
+        from lumaflow_service.files.features import with_features
+        from lumaflow_service.files.run_lane import LaneJob
+
+        signal.signal(signal.SIGTERM, _terminate)
+        equalization = Equalization(self.mode, self.clip_limit, _parse_tiles(self.tiles), self.color)
+        options = Options(equalization=equalization)
+        options = with_features(options) if with_npz else options
+        device = choose_device(self.device).device
+        return LaneJob(device, options, side_by_side, self.force, self.orientation)
+
+
+def lane_command(command: Callable[..., int]) -> Callable[..., int]:
+    """Replace the parameter `lane` of a command by the options of LaneArguments."""
+    shared = signature(LaneArguments).parameters
+    own = {name: one for name, one in signature(command).parameters.items() if name != "lane"}
+
+    def run_command(**given: Any) -> int:
+        lane = LaneArguments(**{name: given.pop(name) for name in shared})
+        return command(**given, lane=lane)
+
+    parameters = {**own, **shared}
+    vars(run_command)["__signature__"] = Signature(
+        [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters.values()]
+    )
+    run_command.__annotations__ = {name: one.annotation for name, one in parameters.items()}
+    run_command.__name__, run_command.__doc__ = command.__name__, command.__doc__
+    return run_command
+
+
 @app.command()
+@lane_command
 def enhance(
     source: Input,
     target: Annotated[Path, typer.Argument(metavar="OUTPUT", show_default=False)],
-    mode: ModeOption = Mode.CLAHE,
-    clip_limit: ClipLimit = 2.0,
-    tiles: Tiles = "8x8",
-    color: Color = ColorMode.VALUE,
-    device: Device = "auto",
+    lane: LaneArguments,
     features: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.npz", help="also write HOG, LBP and histograms: 5.6 MB a frame of 1920x1080"
+            metavar="FILE.npz", help="also write HOG, LBP and histograms: 5.6 MB for a 1920x1080 frame"
         ),
     ] = None,
     side_by_side: Annotated[bool, typer.Option("--side-by-side", help="raw left, enhanced right")] = False,
-    orientation: Turn = None,
-    force: Force = False,
 ) -> int:
     """Enhance a video, an image, or a folder of both.
 
-    OUTPUT's suffix picks the container: .mp4 .m4v .mov .mkv (H.264) or .webm (VP9); .jpg, .png or .tif for
-    an image; a folder for a folder, where a file that fails stops no other but makes the exit status 1.
-    Images may be JPEG, PNG, TIFF, WebP, GIF, BMP, PNM, AVIF or JPEG 2000; PNG and TIFF keep 16 bits and
-    alpha, all three the ICC profile. An animated GIF or PNG becomes a video under a video's name, else its
-    first picture is enhanced.
-    A video keeps its depth up to 10 bits (WebM: 8) and its chroma, of which nothing is changed.
-    Times, rotation, colour tags, audio and subtitles are kept (Matroska and WebM round times to 1 ms).
-    A damaged or cut-off video gives the frames that decode, with a warning. An existing OUTPUT is kept
-    unless --force is given; OUTPUT appears only when it is complete.
+    The suffix of OUTPUT selects the container: .mp4 .m4v .mov .mkv (H.264) or .webm (VP9); .jpg, .png or
+    .tif for an image. For a folder OUTPUT is a folder; if a file fails, the others are still processed and
+    the exit status is 1. Images may be JPEG, PNG, TIFF, WebP, GIF, BMP, PNM, AVIF or JPEG 2000. PNG and TIFF
+    keep 16 bits and alpha; JPEG, PNG and TIFF keep the ICC profile. An animated GIF or PNG becomes a video
+    if OUTPUT has the suffix of a video; otherwise its first frame is enhanced.
+    A video keeps its bit depth up to 10 bits (WebM: 8) and its chroma samples. Timestamps, rotation, colour
+    tags, audio and subtitles are kept (Matroska and WebM round timestamps to 1 ms).
+    From a damaged or truncated video the decodable frames are written, with a warning. An existing OUTPUT is
+    kept unless --force is given; OUTPUT appears only when it is complete.
     """
     from lumaflow_service.files.commands import enhance
 
-    equalization = Equalization(mode, clip_limit, _grid(tiles), color)
-    options = Options(equalization=equalization)
-    return enhance(
-        source,
-        target,
-        _job(device, options, features is not None, orientation, side_by_side, force),
-        features,
-    )
+    return enhance(source, target, lane.job(features is not None, side_by_side), features)
 
 
 @app.command()
+@lane_command
 def features(
     source: Input,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE.npz", show_default=False)],
-    mode: ModeOption = Mode.CLAHE,
-    clip_limit: ClipLimit = 2.0,
-    tiles: Tiles = "8x8",
-    color: Color = ColorMode.VALUE,
-    device: Device = "auto",
-    orientation: Turn = None,
-    force: Force = False,
+    lane: LaneArguments,
 ) -> int:
     """Write HOG, LBP and histograms of every frame of a video or an image to one npz.
 
     numpy.load reads it, one array at a time: hog/000000, lbp/000000 ... for each frame, and bins, pts,
-    time_base, sizes for all of them. Descriptors are of the enhanced luma, histograms of the raw one.
-    A frame of 1920x1080 takes 5.6 MB.
+    time_base, sizes for all of them. Descriptors are computed from the enhanced luma, histograms from the
+    raw luma. A frame of 1920x1080 takes 5.6 MB.
     """
     from lumaflow_service.files.commands import describe
 
-    equalization = Equalization(mode, clip_limit, _grid(tiles), color)
-    options = Options(equalization=equalization)
-    return describe(source, output, _job(device, options, True, orientation, False, force))
+    return describe(source, output, lane.job(with_npz=True))
 
 
-def _grid(text: str) -> tuple[int, int]:
+def _parse_tiles(text: str) -> tuple[int, int]:
     columns, _, rows = text.partition("x")
     if not (columns.isdecimal() and rows.isdecimal()):
-        raise OptionError(f"--tiles {text} came; give COLUMNSxROWS, as 8x8")
+        raise OptionError(f"expected --tiles COLUMNSxROWS, got {text}; give for example 8x8")
     return int(columns), int(rows)
-
-
-def _job(
-    device: str,
-    options: Options,
-    with_npz: bool,
-    orientation: Orientation | None,
-    side_by_side: bool,
-    force: bool,
-) -> Any:
-    """The job in words of `lumaflow_service.files`; from here on SIGTERM cleans up like Ctrl-C."""
-    from lumaflow.backend import choose_device
-    from lumaflow_service.files.features import with_features
-    from lumaflow_service.files.run_lane import LaneJob
-
-    signal.signal(signal.SIGTERM, _terminate)
-    options = with_features(options) if with_npz else options
-    return LaneJob(choose_device(device).device, options, side_by_side, force, orientation)
 
 
 def _terminate(number: int, frame: object) -> NoReturn:
     raise SystemExit(TERMINATED)
 
 
-# about this machine -------------------------------------------------------------------------------
+# cameras and this machine -------------------------------------------------------------------------
+
+
+app.command()(probe)
+app.add_typer(config_app, name="config")
 
 
 @app.command()
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Say what is here: processor, GPUs, driver, codecs, and which device `auto` picks and why."""
-    from lumaflow_service.doctor import as_json, as_text, examine
+    """Show GPUs, drivers, codecs, and the device `auto` selects."""
+    from lumaflow_service.doctor import as_json, as_text, collect_facts
 
-    print((as_json if json else as_text)(examine()))
+    print((as_json if json else as_text)(collect_facts()))
 
 
 @app.command(
@@ -261,7 +268,7 @@ def doctor(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
 def bench(context: typer.Context) -> int:
-    """Measure this machine: figures with their spread, beside its limits in the same run."""
+    """Measure this machine: results with their spread, next to its limits in the same run."""
     from lumaflow_service.bench import app as bench_app
 
     return bench_app(context.args, prog_name="lumaflow bench", standalone_mode=False) or OK

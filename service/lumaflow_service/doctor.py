@@ -1,4 +1,4 @@
-"""What is here: what a bug report needs, and why `auto` picks the device it picks."""
+"""Facts about this machine for a bug report, and the reason for the device that `auto` selects."""
 
 import json
 import os
@@ -33,8 +33,8 @@ DECODERS = ("h264", "hevc", "vp9", "libdav1d", "vvc", "mjpeg")
 ENCODERS = ("libx264", "libx265", "libvpx-vp9", "h264_nvenc")
 
 
-def examine() -> Facts:
-    """Look at the machine and what is installed; takes no GPU memory."""
+def collect_facts() -> Facts:
+    """Facts about the machine and the installed packages. Allocates no GPU memory."""
     return {
         "device": _device(),
         "machine": _machine(),
@@ -45,7 +45,7 @@ def examine() -> Facts:
 
 
 def as_text(facts: Facts) -> str:
-    """One aligned block a section."""
+    """The facts as text: one aligned block for each section."""
     blocks = []
     for section, entries in facts.items():
         width = max(map(len, entries), default=0)
@@ -55,7 +55,7 @@ def as_text(facts: Facts) -> str:
 
 
 def as_json(facts: Facts) -> str:
-    """The same facts for a program."""
+    """The facts as JSON."""
     return json.dumps(facts, indent=2)
 
 
@@ -65,20 +65,22 @@ def _device() -> dict[str, str]:
         "auto picks": choice.device,
         "because": choice.reason,
         "available": ", ".join(available_devices()),
-        **_launches(),
+        **_launch_configs(),
     }
 
 
-def _launches() -> dict[str, str]:
-    """Where the launch shapes of every GPU's lanes come from."""
+def _launch_configs() -> dict[str, str]:
+    """The origin of the kernel launch configuration of each GPU."""
     gpus = [device for device in available_devices() if device != "cpu"]
     if not gpus:
         return {}
     from lumaflow.cuda.autotune_cache import kept_for
 
-    usual = "the defaults; `lumaflow bench tune` looks for better ones"
+    default = "defaults; `lumaflow bench tune` searches for faster ones"
     files = {device: kept_for(int(device.removeprefix("cuda:"))) for device in gpus}
-    return {f"launches on {device}": f"tuned, by {file}" if file else usual for device, file in files.items()}
+    return {
+        f"launches on {device}": f"tuned, from {file}" if file else default for device, file in files.items()
+    }
 
 
 def _machine() -> dict[str, str]:
@@ -106,7 +108,7 @@ def _processor() -> str:
 
 
 def _threading_layer() -> str:
-    """What Numba's `parallel` runs on: the first of its three layers that can be loaded."""
+    """The threading layer of Numba: the first of its three that can be imported."""
     for layer, module in (("tbb", "tbbpool"), ("omp", "omppool"), ("workqueue", "workqueue")):
         try:
             __import__(f"numba.np.ufunc.{module}")
@@ -117,16 +119,16 @@ def _threading_layer() -> str:
 
 
 def _gpus() -> dict[str, str]:
-    """Every GPU that the driver lists."""
+    """Every GPU that nvidia-smi lists."""
     if shutil.which("nvidia-smi") is None:
-        return {"none": "nvidia-smi is not here: no NVIDIA driver"}
+        return {"none": "nvidia-smi not found: no NVIDIA driver"}
     query = "--query-gpu=index,name,memory.total,driver_version,compute_cap"
     try:
         done = subprocess.run(
             ["nvidia-smi", query, "--format=csv,noheader"], capture_output=True, text=True, timeout=10
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return {"none": f"nvidia-smi does not answer: {error}"}
+        return {"none": f"nvidia-smi does not respond: {error}"}
     if done.returncode:
         return {"none": f"nvidia-smi fails: {(done.stdout or done.stderr).strip()}"}
     rows = (line.split(", ") for line in done.stdout.splitlines())

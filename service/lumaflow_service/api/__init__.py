@@ -1,1 +1,1 @@
-"""The HTTP routes, one module a kind of thing."""
+"""The HTTP API of the API process: routes, middleware, request parsing, responses."""

@@ -1,4 +1,4 @@
-"""What a client may want to know first: version, device, limits, and the options there are."""
+"""GET /v1/about: version, device, limits, and the options of a source."""
 
 from importlib.metadata import version
 from typing import Any
@@ -13,32 +13,32 @@ from lumaflow_service.webrtc.peers import available
 
 router = APIRouter(prefix="/v1")
 
-SCHEMA = SourceOptions.model_json_schema()
+OPTIONS_SCHEMA = SourceOptions.model_json_schema()
 
 
 class About(BaseModel):
-    """The service: its limits, the options of a new source, and their JSON schema."""
+    """The service: its limits, the default options of a source, and their JSON schema."""
 
     version: str
     device: str
     max_bytes: int = Field(description="largest body of a frame or an image")
     max_pixels: int
-    scopes: list[Scope] = Field(description="what whoever asks this may do: send frames, look, do everything")
-    webrtc: bool = Field(description="whether pictures can be had by WebRTC (WHEP)")
+    scopes: list[Scope] = Field(description="scopes of the client's token; all of them without tokens")
+    webrtc: bool = Field(description="true if video is available over WebRTC (WHEP)")
     options: SourceOptions
     options_schema: dict[str, Any]
 
 
 @router.get("/about")
-async def about(home: State, request: Request) -> About:
-    """The service."""
+async def about(state: State, request: Request) -> About:
+    """Version, device, limits and options of the service."""
     return About(
         version=version("lumaflow"),
-        device=home.engine.device,
-        max_bytes=home.settings.slot_bytes,
-        max_pixels=home.settings.max_pixels,
+        device=state.engine.device,
+        max_bytes=state.settings.slot_bytes,
+        max_pixels=state.settings.max_pixels,
         scopes=sorted(request.state.scopes),
         webrtc=available(),
         options=SourceOptions(),
-        options_schema=SCHEMA,
+        options_schema=OPTIONS_SCHEMA,
     )

@@ -1,17 +1,13 @@
-"""The application: the routes over the house, the table of errors, and what runs it all."""
+"""The HTTP application (routes, middleware, status of every error) and `serve`, which runs it."""
 
-import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 
-import structlog
 from fastapi import FastAPI
-from prometheus_client import CollectorRegistry
 
 import lumaflow.errors
 from lumaflow.errors import LumaflowError
@@ -33,29 +29,15 @@ from lumaflow_service.api import (
     whep,
 )
 from lumaflow_service.api.access import Access
-from lumaflow_service.api.body_limit import JsonBodyLimit
-from lumaflow_service.api.headers import SecurityHeaders
-from lumaflow_service.api.server import HttpServer, address_of, check_reach, listen
-from lumaflow_service.api.state import AppState
-from lumaflow_service.config.camera_errors import ConfigError, NoConfigError
-from lumaflow_service.config.loader import LoadedConfig, load
-from lumaflow_service.config.model import NO_CAMERAS
+from lumaflow_service.api.lifespan import create_state, read_config, running
+from lumaflow_service.api.middleware import JsonBodyLimit, SecurityHeaders
+from lumaflow_service.api.server import HttpServer, check_bind_address, listen, url_of
+from lumaflow_service.config.camera_errors import NoConfigError
+from lumaflow_service.config.loader import LoadedConfig
 from lumaflow_service.config.settings import Settings
-from lumaflow_service.config.url_policy import UrlPolicy
-from lumaflow_service.control.camera_supervisor import ServiceParts
-from lumaflow_service.control.cameras import Cameras
-from lumaflow_service.control.demo_camera import rendering_demo_clip, with_demo_camera
-from lumaflow_service.control.engine import Engine
-from lumaflow_service.control.metrics import Metrics
-from lumaflow_service.control.one_shot_images import OneShotImages
-from lumaflow_service.control.sources import Sources
-from lumaflow_service.control.tracing import Tracing, open_tracing
-from lumaflow_service.control.view_cache import ViewCache
-from lumaflow_service.demo.clip import clip_path
-from lumaflow_service.ipc.slots import SlotMemory, SlotRing
+from lumaflow_service.control.tracing import open_tracing
 from lumaflow_service.log import configure
 from lumaflow_service.redact import Redactor, spellings
-from lumaflow_service.webrtc.peers import WebRtcPeers
 
 STATUS: dict[type[LumaflowError], int] = {
     errors.BadFrameError: 400,
@@ -81,51 +63,42 @@ STATUS: dict[type[LumaflowError], int] = {
     lumaflow.errors.DeviceError: 503,
     errors.WorkerStuckError: 504,
 }
-"""The HTTP status of every error; any other is ours, 500."""
+"""The HTTP status of every error; any other error is a bug of the service, status 500."""
 
 ROUTES = (frames, frame_socket, sources, cameras, views, live, whep, images, about, health, docs, page)
 
-SEE_DOCS = "see /docs for what there is"
-
-log = structlog.get_logger()
+ROUTES_HINT = "/docs lists all routes"
+HEADLESS_HINT = "the routes are /livez, /readyz and /metrics"
 
 
 def serve(settings: Settings, headless: bool = False) -> None:
-    """Run the service until SIGINT or SIGTERM; `headless`, the cameras alone, with health and metrics.
+    """Run the service until SIGINT or SIGTERM; `headless` runs cameras, health and metrics only.
 
-    Raises AddressError when the address is taken, or open to others without a token, DeviceError when the
-    device is not there, ConfigError when the configuration cannot be used, OptionError when traces are asked
-    for without the extra `otel`.
+    Raises AddressError (address in use, or reachable from other machines without a token), DeviceError (no
+    such device), ConfigError (invalid configuration), OptionError (tracing without the extra `otel`).
     """
-    check_reach(settings)
-    redactor = Redactor(spelling for token in settings.tokens.values() for spelling in spellings(token))
+    check_bind_address(settings)
+    redactor = hide_tokens(settings)
     configure(redactor)
-    for name in settings.tokens:
-        os.environ.pop(f"LUMAFLOW_{name}_TOKEN".upper(), None)  # no decoder or camera process inherits it
-    signal.signal(signal.SIGHUP, lambda *_: None)  # until the configuration can be read again
-    loaded = read_config(settings.config)
+    signal.signal(signal.SIGHUP, lambda *_: None)  # its default ends the process
+    config = read_config(settings.config)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # uvicorn raises it once more after a graceful end
+        signal.signal(number, lambda *_: None)  # uvicorn raises the signal again after a graceful shutdown
     with listen(settings.host, settings.port) as listener:
-        tell = partial(print, f"lumaflow is at {address_of(listener)}", flush=True)
-        app = create_app(settings, lambda: server.give_up(), loaded, redactor, headless, tell)
+        on_start = partial(print, f"lumaflow is at {url_of(listener)}", flush=True)
+        app = create_app(settings, lambda: server.stop(), config, redactor, headless, on_start)
         server = HttpServer(app, settings)
         server.run(sockets=[listener])
-    failure = app.state.house.engine.failure
+    failure = app.state.shared.engine.failure
     if failure:
         raise failure
 
 
-def read_again(file: Path | None) -> LoadedConfig:
-    """The configuration in a file that may have changed. Raises ConfigError, NoConfigError without a file."""
-    if file is None:
-        raise NoConfigError("there is no configuration to read again; start the service with --config FILE")
-    return read_config(file)
-
-
-def read_config(file: Path | None) -> LoadedConfig:
-    """The configuration in a file; one without sources when there is no file. Raises ConfigError."""
-    return load(file, os.environ) if file else LoadedConfig(NO_CAMERAS, Path(), UrlPolicy())
+def hide_tokens(settings: Settings) -> Redactor:
+    """A redactor of all tokens. Removes them from the environment, so that no child process inherits one."""
+    for name in settings.tokens:
+        os.environ.pop(f"LUMAFLOW_{name}_TOKEN".upper(), None)
+    return Redactor(spelling for token in settings.tokens.values() for spelling in spellings(token))
 
 
 def create_app(
@@ -136,46 +109,25 @@ def create_app(
     headless: bool = False,
     on_start: Callable[[], None] = lambda: None,
 ) -> FastAPI:
-    """The application; `on_start` is called when there is a worker on the device, `on_failure` when there can
-    be none (the device is not there)."""
-    configuration = loaded or read_config(settings.config)
-    demo_clip = clip_path() if settings.demo else None
-    must_render = demo_clip is not None and not demo_clip.exists()
-    tracing = open_tracing(settings.otlp)
+    """The application.
 
-    def with_demo(loaded: LoadedConfig) -> LoadedConfig:
-        return with_demo_camera(loaded, demo_clip, paused=must_render) if demo_clip else loaded
+    `on_start` is called once a worker runs on the device. `on_failure` is called if none ever can, because
+    the device does not exist.
+    """
+    config = loaded or read_config(settings.config)
+    tracing = open_tracing(settings.otlp)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        house = app.state.house = build(
-            settings,
-            on_failure,
-            on_start,
-            with_demo(configuration),
-            lambda: with_demo(read_again(settings.config)),
-            redactor or Redactor(),
-            tracing,
-        )
-        house.engine.start()
-        await house.cameras.start()
-        try:
-            async with AsyncExitStack() as stack:
-                stack.enter_context(reloading_on_hangup(house.cameras))
-                if demo_clip and must_render:
-                    await stack.enter_async_context(rendering_demo_clip(house.cameras, demo_clip))
-                yield
-        finally:
-            await house.peers.close()
-            await house.cameras.stop()
-            await house.engine.stop()
-            if tracing:
-                await asyncio.to_thread(tracing.close)
+        state = create_state(settings, config, redactor or Redactor(), tracing, on_start, on_failure)
+        app.state.shared = state
+        async with running(state):
+            yield
 
     app = FastAPI(
         title="lumaflow", version=version("lumaflow"), lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    problems.install(app, STATUS, "there are /livez, /readyz and /metrics" if headless else SEE_DOCS)
+    problems.install(app, STATUS, HEADLESS_HINT if headless else ROUTES_HINT)
     openapi.install(app)
     app.add_middleware(JsonBodyLimit)
     app.add_middleware(Access, settings=settings)
@@ -183,48 +135,3 @@ def create_app(
     for module in (health,) if headless else ROUTES:
         app.include_router(module.router)
     return app
-
-
-@contextmanager
-def reloading_on_hangup(every: Cameras) -> Iterator[None]:
-    """Meanwhile SIGHUP reads the configuration again; a bad one is told and changes nothing."""
-    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
-
-    async def reload() -> None:
-        try:
-            await every.reload()
-        except ConfigError as error:
-            log.error("the configuration stays as it was", mistakes=str(error))
-
-    def begin() -> None:
-        task = loop.create_task(reload())
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
-    with suppress(ValueError, RuntimeError):  # not the main thread: in tests
-        loop.add_signal_handler(signal.SIGHUP, begin)
-    yield
-    with suppress(ValueError, RuntimeError):
-        loop.remove_signal_handler(signal.SIGHUP)
-
-
-def build(
-    settings: Settings,
-    on_failure: Callable[[], None],
-    on_start: Callable[[], None],
-    loaded: LoadedConfig,
-    read: Callable[[], LoadedConfig],
-    redactor: Redactor,
-    tracing: Tracing | None,
-) -> AppState:
-    """Make the parts of the service; nothing runs yet."""
-    metrics = Metrics(CollectorRegistry())
-    ring = SlotRing(SlotMemory.create(settings.slots, settings.slot_bytes))
-    engine = Engine(ring, settings, metrics, on_failure, on_start)
-    every = Sources(engine, metrics, settings.max_sources, settings.queue_depth, tracing)
-    limits = {"max_pixels": settings.max_pixels, "max_bytes": settings.slot_bytes}
-    parts = ServiceParts(ring, engine, every, metrics)
-    watched = Cameras(loaded, read, parts, redactor, limits)
-    pictures = ViewCache(engine, ring, settings.max_viewers, settings.lane_idle_seconds)
-    peers = WebRtcPeers(pictures, settings.max_viewers)
-    return AppState(settings, metrics, ring, engine, every, pictures, peers, watched, OneShotImages(engine))

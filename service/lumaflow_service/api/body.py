@@ -1,4 +1,4 @@
-"""Receiving a body straight into a slot."""
+"""Receiving a request body into a slot of shared memory."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,36 +7,36 @@ from contextlib import ExitStack, asynccontextmanager
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from lumaflow_service.api.frame_format import FrameFormat
+from lumaflow_service.api.requests import FrameFormat
 from lumaflow_service.errors import BadFrameError, SlowBodyError, TooLargeError
 from lumaflow_service.ipc.slots import RESERVED_SLOTS, SlotLease, SlotRing
 
 DRAIN_BYTES, DRAIN_SECONDS = 4 << 20, 0.5
-"""How much of a refused body is still read, so that the client sees the answer and not a reset."""
+"""How much of a rejected body is still read, so that the client gets the response and not a reset."""
 
 
 @asynccontextmanager
-async def received(
+async def receive_body(
     request: Request, ring: SlotRing, raw: FrameFormat | None, seconds: float
 ) -> AsyncIterator[tuple[SlotLease, int]]:
-    """A slot with the request's body in it, and its length; the slot is given back afterwards.
+    """A slot that holds the request body, and the length in bytes; the slot is released afterwards.
 
-    A `raw` frame lies in the frame buffer, an image in the body buffer. Raises BadFrameError (a raw frame of
-    another length), TooLargeError, SlowBodyError (not there after `seconds`), BusyError (no slot is free).
+    A `raw` frame is written to the frame buffer, an image to the body buffer. Raises BadFrameError (length
+    of a raw frame), TooLargeError, SlowBodyError (incomplete after `seconds`), BusyError (no free slot).
     """
-    exact = raw.frame_bytes if raw else None
-    check_length(request, ring.memory.slot_bytes, exact)
+    expected = raw.frame_bytes if raw else None
+    check_content_length(request, ring.memory.slot_bytes, expected)
     with ExitStack() as leases:
-        slot, length = await receive(request, ring, leases, "frame" if raw else "body", seconds)
-        if exact is not None and length != exact:
-            raise wrong_length(length, exact)
+        slot, length = await read_into_slot(request, ring, leases, "frame" if raw else "body", seconds)
+        if expected is not None and length != expected:
+            raise wrong_length(length, expected)
         yield slot, length
 
 
-async def receive(
+async def read_into_slot(
     request: Request, ring: SlotRing, leases: ExitStack, buffer: str, seconds: float
 ) -> tuple[SlotLease, int]:
-    """Acquire a slot, owned by `leases`, with the first chunk, and write the body into it."""
+    """Acquire a slot, owned by `leases`, when the first chunk arrives, and write the body into it."""
     slot: SlotLease | None = None
     end = 0
     try:
@@ -51,45 +51,47 @@ async def receive(
         return slot, end
     except TimeoutError as error:
         raise SlowBodyError(
-            f"{end} bytes of a body came within {seconds:g} s; send it faster, or a smaller frame"
+            f"expected the whole body within {seconds:g} s, got {end} bytes; send it faster, or a smaller"
+            " frame"
         ) from error
 
 
-def check_length(request: Request, most: int, exact: int | None) -> None:
-    """Refuse by the length the client announces, before a byte of the body is read."""
-    announced = request.headers.get("content-length", "")
-    if not announced.isdecimal():
+def check_content_length(request: Request, limit: int, expected: int | None) -> None:
+    """Reject a wrong Content-Length before a byte of the body is read."""
+    header = request.headers.get("content-length", "")
+    if not header.isdecimal():
         return
-    if int(announced) > most:
-        raise too_large(int(announced), most)
-    if exact is not None and int(announced) != exact:
-        raise wrong_length(int(announced), exact)
+    if int(header) > limit:
+        raise too_large(int(header), limit)
+    if expected is not None and int(header) != expected:
+        raise wrong_length(int(header), expected)
 
 
-def too_large(length: int, most: int) -> TooLargeError:
-    """The error for a body of `length` bytes or more."""
+def too_large(length: int, limit: int) -> TooLargeError:
+    """The error for a body of at least `length` bytes."""
     return TooLargeError(
-        f"a body of {length} bytes or more came; at most {most} are taken: send a smaller frame"
+        f"expected a body of at most {limit} bytes, got {length} or more; send a smaller frame"
     )
 
 
-def wrong_length(length: int, exact: int) -> BadFrameError:
-    """The error for a raw body of another length than its geometry says."""
+def wrong_length(length: int, expected: int) -> BadFrameError:
+    """The error for a raw frame whose length does not match its format."""
     return BadFrameError(
-        f"a raw body of {length} bytes came; its format, width and height make {exact}: send exactly that"
+        f"expected {expected} bytes by format, width and height, got a raw body of {length} bytes; correct"
+        " the query or the body"
     )
 
 
 async def drain(request: Request) -> None:
-    """Read and forget the rest of a body that was refused, up to a limit."""
+    """Read and discard the rest of a rejected body, up to a limit."""
     if "expect" in request.headers:
         return
-    left = DRAIN_BYTES
+    remaining = DRAIN_BYTES
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for chunk in request.stream():
-                left -= len(chunk)
-                if left < 0:
+                remaining -= len(chunk)
+                if remaining < 0:
                     return
     except (TimeoutError, RuntimeError, ClientDisconnect):
-        return  # enough; or nothing is left; or nobody is there
+        return  # time is up, the body was read already, or the client is gone

@@ -1,18 +1,21 @@
-"""An HTTP connection that waits for a client only so long; uvicorn's own knows no such limit."""
+"""The HTTP/1.1 protocol with client timeouts; uvicorn has none for slow clients."""
 
 import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-MOST_HEAD_BYTES = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
 
 
-class Connection(HttpToolsProtocol):
-    """Closed when a request takes too long to arrive or its head has no end, or when its answer is not taken.
+class TimeoutProtocol(HttpToolsProtocol):
+    """Closes a connection whose request arrives too slowly, or whose client reads no response byte.
 
-    The deadlines are absolute: a byte now and then does not move them. Between two requests uvicorn's own
-    (keep-alive) holds, in a WebSocket its pings.
+    Deadlines are absolute: a single byte does not extend them. Uvicorn's keep-alive timeout applies between
+    two requests, and its ping timeout to WebSockets.
+
+    head_seconds, body_seconds : time for the request head and for the request body
+    stall_seconds : maximum time without the client reading any response byte
     """
 
     def __init__(
@@ -22,76 +25,76 @@ class Connection(HttpToolsProtocol):
         self._head_seconds = head_seconds
         self._body_seconds = body_seconds
         self._stall_seconds = stall_seconds
-        self._deadline: asyncio.TimerHandle | None = None
-        self._stall: asyncio.TimerHandle | None = None
-        self._head_bytes: int | None = None  # None outside a head
+        self._request_timer: asyncio.TimerHandle | None = None
+        self._stall_timer: asyncio.TimerHandle | None = None
+        self._head_bytes: int | None = None  # None outside a request head
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there; its first request is due."""
+        """Start the timeout of the first request."""
         super().connection_made(transport)
-        self._expect(self._head_seconds)
+        self._set_deadline(self._head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing more is due."""
-        self._expect(None)
-        self._end_stall()
+        """Cancel all timeouts."""
+        self._set_deadline(None)
+        self._cancel_stall_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Some of a request came."""
-        inside = self._head_bytes is not None
+        """Parse received bytes; close the connection if the request head is too long."""
+        in_head = self._head_bytes is not None
         super().data_received(data)
-        if inside and self._head_bytes is not None:
+        if in_head and self._head_bytes is not None:
             self._head_bytes += len(data)
-            if self._head_bytes > MOST_HEAD_BYTES:
+            if self._head_bytes > MAX_HEAD_BYTES:
                 self.transport.close()
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """Start the timeout of the request head."""
         super().on_message_begin()
         self._head_bytes = 0
-        self._expect(self._head_seconds)
+        self._set_deadline(self._head_seconds)
 
     def on_headers_complete(self) -> None:
-        """The head is there; the body is due."""
+        """Start the timeout of the request body."""
         self._head_bytes = None
-        self._expect(self._body_seconds)
+        self._set_deadline(self._body_seconds)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """All of it is there."""
-        self._expect(None)
+        """Cancel the timeout: the request is complete."""
+        self._set_deadline(None)
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """The client takes nothing: the buffers to it are full."""
+        """Start the stall timeout: the write buffer is full."""
         super().pause_writing()
-        self._watch(self.transport.get_write_buffer_size())
+        self._start_stall_timer(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """It takes something again."""
-        self._end_stall()
+        """Cancel the stall timeout: the client reads again."""
+        self._cancel_stall_timer()
         super().resume_writing()
 
-    def _watch(self, left: int) -> None:
-        """After a while see whether the client took any of the bytes that are left for it."""
-        self._end_stall()
-        self._stall = self.loop.call_later(self._stall_seconds, self._look, left)
+    def _start_stall_timer(self, buffered: int) -> None:
+        self._cancel_stall_timer()
+        self._stall_timer = self.loop.call_later(self._stall_seconds, self._check_stall, buffered)
 
-    def _look(self, left: int) -> None:
+    def _check_stall(self, buffered: int) -> None:
+        """Abort unless the client has read some of the `buffered` bytes."""
         now = self.transport.get_write_buffer_size()
-        if now < left:
-            self._watch(now)
+        if now < buffered:
+            self._start_stall_timer(now)
         else:
             self.transport.abort()
 
-    def _end_stall(self) -> None:
-        if self._stall:
-            self._stall.cancel()
-        self._stall = None
+    def _cancel_stall_timer(self) -> None:
+        if self._stall_timer:
+            self._stall_timer.cancel()
+        self._stall_timer = None
 
-    def _expect(self, seconds: float | None) -> None:
-        """From now on allow so much time; None: any."""
-        if self._deadline:
-            self._deadline.cancel()
-        self._deadline = None if seconds is None else self.loop.call_later(seconds, self.transport.close)
+    def _set_deadline(self, seconds: float | None) -> None:
+        """Close the connection after `seconds`; None cancels the deadline."""
+        if self._request_timer:
+            self._request_timer.cancel()
+        self._request_timer = None if seconds is None else self.loop.call_later(seconds, self.transport.close)

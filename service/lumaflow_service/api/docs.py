@@ -1,4 +1,4 @@
-"""/docs: the OpenAPI description as a plain page, which needs no script and no other host."""
+"""GET /docs: the OpenAPI schema as an HTML page without scripts or external files."""
 
 from html import escape
 from typing import Any
@@ -20,7 +20,7 @@ PAGE = """<!doctype html>
 <body>
 <main class="docs">
 <h1>lumaflow {version}</h1>
-<p>The same for programs: <a href="openapi.json">openapi.json</a>. Errors are problem details (RFC 9457).</p>
+<p>Machine-readable: <a href="openapi.json">openapi.json</a>. Errors are problem details (RFC 9457).</p>
 {routes}
 </main>
 </body>
@@ -30,23 +30,24 @@ PAGE = """<!doctype html>
 
 @router.get("/docs", include_in_schema=False)
 async def docs(request: Request) -> HTMLResponse:
-    """Every route with its parameters, bodies and answers."""
-    description = request.app.openapi()
+    """Every route with its parameters, bodies and responses."""
+    schema = request.app.openapi()
     routes = [
-        section(method, path, route)
-        for path, methods in description["paths"].items()
+        route_section(method, path, route)
+        for path, methods in schema["paths"].items()
         for method, route in methods.items()
     ]
-    return HTMLResponse(PAGE.format(version=escape(description["info"]["version"]), routes="\n".join(routes)))
+    return HTMLResponse(PAGE.format(version=escape(schema["info"]["version"]), routes="\n".join(routes)))
 
 
-def section(method: str, path: str, route: dict[str, Any]) -> str:
-    """One route."""
-    rows = [row("token", scopes[0], "") for demand in route.get("security", []) for scopes in demand.values()]
+def route_section(method: str, path: str, route: dict[str, Any]) -> str:
+    """The HTML of one route."""
+    security = [scopes for requirement in route.get("security", []) for scopes in requirement.values()]
+    rows = [row("token", scopes[0], "") for scopes in security]
     rows += [parameter_row(parameter) for parameter in route.get("parameters", [])]
     for media in route.get("requestBody", {}).get("content", {}):
         rows.append(row("body", media, ""))
-    rows += [answer_row(status, answer) for status, answer in route["responses"].items()]
+    rows += [response_row(status, response) for status, response in route["responses"].items()]
     return (
         f"<section><h2><code>{method.upper()} {escape(path)}</code></h2>"
         f"<p>{escape(route.get('description', ''))}</p><table>{''.join(rows)}</table></section>"
@@ -54,17 +55,17 @@ def section(method: str, path: str, route: dict[str, Any]) -> str:
 
 
 def parameter_row(parameter: dict[str, Any]) -> str:
-    """One parameter: where it stands, its name, what it may be."""
+    """One parameter: its place in the request, its name, and its values."""
     schema = parameter["schema"]
     text = parameter.get("description") or " | ".join(schema.get("enum", [])) or schema.get("type", "")
     return row(parameter["in"], parameter["name"], text)
 
 
-def answer_row(status: str, answer: dict[str, Any]) -> str:
-    """One answer: its status, what it means, its media types."""
-    return row(status, answer["description"], ", ".join(answer.get("content", {})))
+def response_row(status: str, response: dict[str, Any]) -> str:
+    """One response: its status, description and media types."""
+    return row(status, response["description"], ", ".join(response.get("content", {})))
 
 
 def row(*cells: str) -> str:
-    """One row of a table."""
+    """One table row."""
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"

@@ -1,4 +1,4 @@
-"""Frames over a WebSocket: each binary message in is a frame, and is answered by it, enhanced, in order."""
+"""Frames over a WebSocket: each binary message is a frame, and the response is that frame, enhanced."""
 
 import asyncio
 import time
@@ -12,10 +12,9 @@ from pydantic import Field
 
 from lumaflow.errors import LumaflowError
 from lumaflow_service.api.body import wrong_length
-from lumaflow_service.api.frame_format import FrameFormat
-from lumaflow_service.api.frames import content_of
+from lumaflow_service.api.frames import copy_content
 from lumaflow_service.api.problems import Problem, status_of
-from lumaflow_service.api.query import FrameQuery, features_in
+from lumaflow_service.api.requests import FrameFormat, FrameQuery, parse_features
 from lumaflow_service.api.state import AppState, SourceId, State
 from lumaflow_service.api.websocket_handshake import accept_websocket, reject_websocket
 from lumaflow_service.config.options import Feature
@@ -26,94 +25,95 @@ from lumaflow_service.ipc.slots import RESERVED_SLOTS
 
 router = APIRouter()
 
-MAGIC = {b"\xff\xd8\xff": MediaType.JPEG, b"\x89PNG": MediaType.PNG}
+SIGNATURES = {b"\xff\xd8\xff": MediaType.JPEG, b"\x89PNG": MediaType.PNG}
 
 
 class SocketQuery(FrameQuery):
-    """What the query says of all frames of a connection; those with a `format` are raw."""
+    """Query parameters that apply to all frames of a connection. With a `format` the frames are raw."""
 
-    answer: MediaType | None = Field(None, description="media type of the answers; default that of the frame")
+    answer: MediaType | None = Field(
+        None, description="media type of the responses; default that of the frame"
+    )
 
 
 @router.websocket("/v1/sources/{source}/frames")
 async def frames(
-    socket: WebSocket, home: State, source: SourceId, query: Annotated[SocketQuery, Query()]
+    socket: WebSocket, state: State, source: SourceId, query: Annotated[SocketQuery, Query()]
 ) -> None:
-    """Enhance frame after frame of a source.
+    """Enhance frames of a source in order.
 
-    A frame that cannot be enhanced is answered by a text message, its problem details.
+    The response to a rejected frame is a text message with problem details.
     """
     await accept_websocket(socket)
     try:
-        raw = query.shape(home.settings.max_pixels) if query.format else None
-        desk = FrameConnection(home, source, raw, query.answer, features_in(query.features))
+        raw = query.frame_format(state.settings.max_pixels) if query.format else None
+        connection = FrameConnection(state, source, raw, query.answer, parse_features(query.features))
     except LumaflowError as error:
         return await reject_websocket(socket, error)
-    await serve(socket, desk, home.settings.queue_depth)
+    await process_frames(socket, connection, state.settings.queue_depth)
 
 
-async def serve(socket: WebSocket, desk: "FrameConnection", most: int) -> None:
-    """Answer what comes, in its order. While `most` frames are unanswered none is read."""
-    answers: asyncio.Queue[asyncio.Task[bytes]] = asyncio.Queue()
-    room = asyncio.Semaphore(most)
-    sending = asyncio.create_task(send(socket, answers, room))
+async def process_frames(socket: WebSocket, connection: "FrameConnection", max_pending: int) -> None:
+    """Respond to frames in the order of their arrival, with at most `max_pending` in flight."""
+    responses: asyncio.Queue[asyncio.Task[bytes]] = asyncio.Queue()
+    pending = asyncio.Semaphore(max_pending)
+    sender = asyncio.create_task(send_responses(socket, responses, pending))
     try:
-        async for body in received(socket, room, sending):
-            answers.put_nowait(asyncio.create_task(desk.enhance(body)))
+        async for body in receive_frames(socket, pending, sender):
+            responses.put_nowait(asyncio.create_task(connection.enhance(body)))
     finally:
-        sending.cancel()
-        while not answers.empty():
-            answers.get_nowait().cancel()
-        await asyncio.gather(sending, return_exceptions=True)
+        sender.cancel()
+        while not responses.empty():
+            responses.get_nowait().cancel()
+        await asyncio.gather(sender, return_exceptions=True)
 
 
-async def received(
-    socket: WebSocket, room: asyncio.Semaphore, sending: asyncio.Task[None]
+async def receive_frames(
+    socket: WebSocket, pending: asyncio.Semaphore, sender: asyncio.Task[None]
 ) -> AsyncIterator[bytes]:
-    """Body after body, until the client leaves."""
+    """Message bodies, until the client disconnects."""
     with suppress(WebSocketDisconnect):
-        while not sending.done():
-            await room.acquire()
+        while not sender.done():
+            await pending.acquire()
             message = await socket.receive()
             if message["type"] == "websocket.disconnect":
                 return
             yield message.get("bytes") or b""
 
 
-async def send(
-    socket: WebSocket, answers: "asyncio.Queue[asyncio.Task[bytes]]", room: asyncio.Semaphore
+async def send_responses(
+    socket: WebSocket, responses: "asyncio.Queue[asyncio.Task[bytes]]", pending: asyncio.Semaphore
 ) -> None:
-    """Send answer after answer as their turn comes."""
+    """Send each response once it is complete, in queue order."""
     with suppress(WebSocketDisconnect, RuntimeError):
         while True:
-            answer = await answers.get()
+            response = await responses.get()
             try:
-                await socket.send_bytes(await answer)
+                await socket.send_bytes(await response)
             except LumaflowError as error:
-                status = status_of(socket.app, error)
-                problem = Problem.of(status, str(error), socket.url.path)
+                problem = Problem.create(status_of(socket.app, error), str(error), socket.url.path)
                 await socket.send_text(problem.model_dump_json())
-            room.release()
+            pending.release()
 
 
 @dataclass(frozen=True, slots=True)
 class FrameConnection:
-    """Takes the frames of one connection."""
+    """A connection that sends frames of one source; `raw` is None for images."""
 
-    house: AppState
+    state: AppState
     source: str
     raw: FrameFormat | None
     answer: MediaType | None
     features: list[Feature] | None
 
     async def enhance(self, body: bytes) -> bytes:
-        """The answer to one frame. Raises LumaflowError."""
+        """The response to one frame. Raises LumaflowError."""
         upload = self._upload(body)
-        with self.house.ring.acquire(RESERVED_SLOTS) as slot:
+        with self.state.ring.acquire(RESERVED_SLOTS) as slot:
             slot.buffer("frame" if self.raw else "body", len(body))[:] = body
-            with self.house.sources.enter(self.source) as sender:
-                reply = await self.house.sources.enhance(sender, slot, upload)
-            return content_of(reply, slot, upload.answer)
+            with self.state.sources.enter(self.source) as sender:
+                reply = await self.state.sources.enhance(sender, slot, upload)
+            return copy_content(reply, slot, upload.answer)
 
     def _upload(self, body: bytes) -> Upload:
         if self.raw and len(body) != self.raw.frame_bytes:
@@ -130,11 +130,11 @@ class FrameConnection:
 
 
 def image_type(body: bytes) -> MediaType:
-    """What an image is by its first bytes. Raises UnsupportedMediaError."""
-    for magic, media in MAGIC.items():
-        if body.startswith(magic):
+    """The media type of an image by its signature. Raises UnsupportedMediaError."""
+    for signature, media in SIGNATURES.items():
+        if body.startswith(signature):
             return media
     raise UnsupportedMediaError(
-        f"a message of {len(body)} bytes came that is neither JPEG nor PNG; send one as a binary message, or"
-        " give ?format=..&width=..&height=.. for raw frames"
+        f"expected a binary message with a JPEG or PNG, got {len(body)} bytes of another type; send an image,"
+        " or add ?format=..&width=..&height=.. for raw frames"
     )

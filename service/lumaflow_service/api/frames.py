@@ -1,4 +1,4 @@
-"""POST a frame, get it back enhanced."""
+"""POST a frame, receive it enhanced."""
 
 import time
 from dataclasses import replace
@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from lumaflow_service.api.accept import choose
-from lumaflow_service.api.body import drain, received
-from lumaflow_service.api.frame_result import FrameResult
-from lumaflow_service.api.problems import problems
-from lumaflow_service.api.query import FrameQuery, features_in
+from lumaflow_service.api.body import drain, receive_body
+from lumaflow_service.api.problems import openapi_problems
+from lumaflow_service.api.requests import FrameQuery, choose_media_type, content_type_of, parse_features
+from lumaflow_service.api.responses import FrameResult
 from lumaflow_service.api.state import SourceId, State
 from lumaflow_service.control.sources import Upload
 from lumaflow_service.errors import UnsupportedMediaError
@@ -20,66 +19,74 @@ from lumaflow_service.ipc.slots import SlotLease
 
 router = APIRouter()
 
-TAKEN = (MediaType.JPEG, MediaType.PNG, MediaType.RAW)
-BODY: dict[str, Any] = {
+REQUEST_MEDIA = (MediaType.JPEG, MediaType.PNG, MediaType.RAW)
+REQUEST_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {media: {"schema": {"type": "string", "format": "binary"}} for media in TAKEN},
+        "content": {media: {"schema": {"type": "string", "format": "binary"}} for media in REQUEST_MEDIA},
     }
 }
-ANSWERS: dict[int | str, dict[str, Any]] = {
+RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The frame, enhanced, in the form that Accept asks for",
+        "description": "The enhanced frame, in the media type that Accept prefers",
         "headers": {
             "X-Lumaflow-Frame": {
-                "description": "number of the frame in its source",
+                "description": "sequence number of the frame in its source",
                 "schema": {"type": "integer"},
             },
             "X-Lumaflow-Lut": {
-                "description": "whose mapping was applied",
+                "description": "the frame whose LUT was applied",
                 "schema": {"enum": ["previous", "own", "identity"]},
             },
             "X-Lumaflow-Shown": {
-                "description": "size and format of the enhanced frame, as in a raw answer",
+                "description": "size and format of the enhanced frame, as in a raw response",
                 "schema": {"type": "string"},
             },
-            "X-Lumaflow-Device": {"description": "where it ran", "schema": {"type": "string"}},
+            "X-Lumaflow-Device": {
+                "description": "the device that ran the pipeline",
+                "schema": {"type": "string"},
+            },
             "Server-Timing": {"description": "time of every stage in ms", "schema": {"type": "string"}},
         },
         "content": {
-            MediaType.JSON: {"schema": {"$ref": "#/components/schemas/Figures"}},
+            MediaType.JSON: {"schema": {"$ref": "#/components/schemas/FrameResult"}},
             **{
                 media: {"schema": {"type": "string", "format": "binary"}}
                 for media in (MediaType.JPEG, MediaType.PNG, MediaType.RAW, MediaType.NPZ)
             },
         },
     },
-    **problems(400, 406, 408, 409, 413, 415, 422, 429, 503, 504),
+    **openapi_problems(400, 406, 408, 409, 413, 415, 422, 429, 503, 504),
 }
 
 
-@router.post("/v1/sources/{source}/frames", responses=ANSWERS, openapi_extra=BODY, response_class=Response)
+@router.post(
+    "/v1/sources/{source}/frames",
+    responses=RESPONSES,
+    openapi_extra=REQUEST_BODY,
+    response_class=Response,
+)
 async def post_frame(
     request: Request,
-    home: State,
+    state: State,
     source: SourceId,
     query: Annotated[FrameQuery, Query()],
 ) -> Response:
-    """Enhance one frame of a source, which comes into being with its first frame."""
+    """Enhance one frame of a source. The first frame creates the source."""
     arrived = time.monotonic()
     try:
         media = media_of(request)
-        answer = choose(request.headers.get("accept", ""), media)
-        wanted = features_in(query.features)
-        raw = query.shape(home.settings.max_pixels) if media is MediaType.RAW else None
-        with home.sources.enter(source) as sender:
-            async with received(request, home.ring, raw, home.settings.body_seconds) as (slot, length):
+        answer = choose_media_type(request.headers.get("accept", ""), media)
+        features = parse_features(query.features)
+        raw = query.frame_format(state.settings.max_pixels) if media is MediaType.RAW else None
+        with state.sources.enter(source) as sender:
+            async with receive_body(request, state.ring, raw, state.settings.body_seconds) as (slot, length):
                 parent = request.headers.get("traceparent", "")
-                upload = Upload(media, length, arrived, answer=answer, features=wanted, traceparent=parent)
+                upload = Upload(media, length, arrived, answer=answer, features=features, traceparent=parent)
                 if raw:
                     upload = replace(upload, geometry=raw.to_json())
-                reply = await home.sources.enhance(sender, slot, upload)
-                return response(reply, slot, answer)
+                reply = await state.sources.enhance(sender, slot, upload)
+                return frame_response(reply, slot, answer)
     except Exception:
         await drain(request)
         raise
@@ -87,14 +94,17 @@ async def post_frame(
 
 def media_of(request: Request) -> MediaType:
     """The media type of the body. Raises UnsupportedMediaError."""
-    came = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if came not in TAKEN:
-        raise UnsupportedMediaError(f"Content-Type: {came or '(none)'} came; send {', '.join(TAKEN)}")
-    return MediaType(came)
+    content_type = content_type_of(request.headers.get("content-type"))
+    if content_type not in REQUEST_MEDIA:
+        raise UnsupportedMediaError(
+            f"expected Content-Type: {', '.join(REQUEST_MEDIA)}, got {content_type or '(none)'}; send one of"
+            " them"
+        )
+    return MediaType(content_type)
 
 
-def response(reply: Reply, slot: SlotLease, answer: MediaType) -> Response:
-    """The answer with its headers; its bytes leave the slot here, which may then be used again."""
+def frame_response(reply: Reply, slot: SlotLease, answer: MediaType) -> Response:
+    """The response with its headers. Its bytes are copied, so the slot can be reused."""
     timing = ", ".join(f"{stage};dur={seconds * 1e3:.3f}" for stage, seconds in reply.stage_seconds.items())
     headers = {
         "X-Lumaflow-Frame": str(reply.sequence),
@@ -104,11 +114,11 @@ def response(reply: Reply, slot: SlotLease, answer: MediaType) -> Response:
         "Server-Timing": timing,
         "Cache-Control": "no-store",
     }
-    return Response(content_of(reply, slot, answer), headers=headers, media_type=answer)
+    return Response(copy_content(reply, slot, answer), headers=headers, media_type=answer)
 
 
-def content_of(reply: Reply, slot: SlotLease, answer: MediaType) -> bytes:
-    """The bytes of an answer, copied out of the slot."""
+def copy_content(reply: Reply, slot: SlotLease, answer: MediaType) -> bytes:
+    """The bytes of a response, copied out of the slot."""
     if answer is MediaType.JSON:
-        return FrameResult.of(reply).model_dump_json().encode()
+        return FrameResult.from_reply(reply).model_dump_json().encode()
     return bytes(slot.buffer(reply.buffer, reply.length))

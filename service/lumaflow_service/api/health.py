@@ -1,10 +1,10 @@
-"""Alive, ready, metrics."""
+"""Routes of health checks and metrics."""
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
-from lumaflow_service.api.problems import problems
+from lumaflow_service.api.problems import openapi_problems
 from lumaflow_service.api.state import State
 from lumaflow_service.errors import WorkerUnavailableError
 
@@ -12,7 +12,7 @@ router = APIRouter()
 
 
 class Health(BaseModel):
-    """That all is well, and on which device."""
+    """The body of a successful health check."""
 
     status: str = "ok"
     device: str = ""
@@ -20,22 +20,22 @@ class Health(BaseModel):
 
 @router.get("/livez")
 async def livez() -> Health:
-    """Whether this process answers."""
+    """Liveness: this process responds."""
     return Health()
 
 
-@router.get("/readyz", responses=problems(503))
-async def readyz(home: State) -> Health:
-    """Whether a frame really ran through a worker within the last 5 s."""
-    if not home.engine.ready:
-        raise WorkerUnavailableError(home.engine.pause_words)
-    return Health(device=home.engine.device)
+@router.get("/readyz", responses=openapi_problems(503))
+async def readyz(state: State) -> Health:
+    """Readiness: a worker processed a frame within the last 5 s."""
+    if not state.engine.ready:
+        raise WorkerUnavailableError(state.engine.pause_words)
+    return Health(device=state.engine.device)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {CONTENT_TYPE_LATEST: {}}}})
-async def metrics(home: State) -> Response:
-    """All metrics, for Prometheus."""
-    home.sources.observe()
-    home.cameras.observe()
-    home.metrics.observe(home.engine.device, home.ring.in_use, home.ring.memory.slots)
-    return Response(home.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+async def metrics(state: State) -> Response:
+    """All metrics in the Prometheus text format."""
+    state.sources.observe()
+    state.cameras.observe()
+    state.metrics.observe(state.engine.device, state.ring.in_use, state.ring.memory.slots)
+    return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

@@ -1,4 +1,7 @@
-"""Trying an image: post it, get links to it before and after; they hold for some minutes."""
+"""One-shot images: POST an image, receive links to it before and after; they expire after minutes.
+
+The route keeps its first name, /v1/trials.
+"""
 
 from functools import partial
 from typing import Annotated, Any, Self
@@ -7,30 +10,30 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from lumaflow.errors import OptionError
-from lumaflow_service.api.about import SCHEMA
-from lumaflow_service.api.body import drain, received
-from lumaflow_service.api.frame_result import FrameResult
+from lumaflow_service.api.about import OPTIONS_SCHEMA
+from lumaflow_service.api.body import drain, receive_body
 from lumaflow_service.api.frames import media_of
-from lumaflow_service.api.problems import problems
+from lumaflow_service.api.problems import openapi_problems
+from lumaflow_service.api.responses import FrameResult
 from lumaflow_service.api.state import State
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.config.schema import names_at
-from lumaflow_service.config.source_id import PATTERN, good_id
-from lumaflow_service.config.validation import format_validation_error
+from lumaflow_service.config.schema import keys_at
+from lumaflow_service.config.source_id import PATTERN, check_id
+from lumaflow_service.config.validation import format_validation_errors
 from lumaflow_service.control.one_shot_images import OneShotImage
 from lumaflow_service.errors import UnsupportedMediaError
 from lumaflow_service.ipc.media_type import MediaType
 
 router = APIRouter(prefix="/v1/trials")
 
-IMAGES = (MediaType.JPEG, MediaType.PNG)
-BINARY: dict[str, Any] = {media: {"schema": {"type": "string", "format": "binary"}} for media in IMAGES}
-TrialId = Annotated[str, BeforeValidator(good_id), Path(pattern=PATTERN, description="id of the result")]
-KEPT = {"Cache-Control": "private, max-age=300"}
+IMAGE_MEDIA = (MediaType.JPEG, MediaType.PNG)
+BINARY: dict[str, Any] = {media: {"schema": {"type": "string", "format": "binary"}} for media in IMAGE_MEDIA}
+ImageId = Annotated[str, BeforeValidator(check_id), Path(pattern=PATTERN, description="id of the image")]
+CACHE_HEADERS = {"Cache-Control": "private, max-age=300"}
 
 
 class ImageState(BaseModel):
-    """A result: how it came about, and how long it is kept. Its images are at .../before and .../after."""
+    """An enhanced image: its options, its result, and its lifetime. It is at .../before and .../after."""
 
     id: str
     media: MediaType
@@ -39,14 +42,13 @@ class ImageState(BaseModel):
     seconds_left: float
 
     @classmethod
-    def of(cls, trial: OneShotImage, seconds_left: float) -> Self:
-        """How a trial stands."""
-        figures = FrameResult.of(trial.figures)
+    def from_image(cls, image: OneShotImage, seconds_left: float) -> Self:
+        """The current state of an image."""
         return cls(
-            id=trial.id,
-            media=trial.media,
-            options=trial.options,
-            figures=figures,
+            id=image.id,
+            media=image.media,
+            options=image.options,
+            figures=FrameResult.from_reply(image.figures),
             seconds_left=round(seconds_left, 1),
         )
 
@@ -54,60 +56,64 @@ class ImageState(BaseModel):
 @router.post(
     "",
     status_code=201,
-    responses=problems(400, 408, 413, 415, 422, 429, 503, 504),
+    responses=openapi_problems(400, 408, 413, 415, 422, 429, 503, 504),
     openapi_extra={"requestBody": {"required": True, "content": BINARY}},
 )
-async def try_image(
+async def post_image(
     request: Request,
     response: Response,
-    home: State,
+    state: State,
     options: Annotated[str, Query(description="of a source, as JSON")] = "{}",
 ) -> ImageState:
     """Enhance one image that belongs to no source."""
     try:
-        media, wanted = media_of(request), options_in(options)
-        if media not in IMAGES:
-            raise UnsupportedMediaError(f"Content-Type: {media} came; an image is {' or '.join(IMAGES)}")
-        async with received(request, home.ring, None, home.settings.body_seconds) as (slot, length):
-            trial = await home.trials.enhance(slot, length, media, wanted)
+        media, parsed = media_of(request), parse_options(options)
+        if media not in IMAGE_MEDIA:
+            raise UnsupportedMediaError(
+                f"expected Content-Type: {' or '.join(IMAGE_MEDIA)}, got {media}; send an image"
+            )
+        async with receive_body(request, state.ring, None, state.settings.body_seconds) as (slot, length):
+            image = await state.images.enhance(slot, length, media, parsed)
     except Exception:
         await drain(request)
         raise
-    response.headers["Location"] = f"{request.url.path}/{trial.id}"
-    return ImageState.of(trial, home.trials.seconds_left(trial))
+    response.headers["Location"] = f"{request.url.path}/{image.id}"
+    return ImageState.from_image(image, state.images.seconds_left(image))
 
 
-@router.get("/{trial}", responses=problems(404, 422))
-async def get_trial(home: State, trial: TrialId) -> ImageState:
-    """One result."""
-    found = home.trials.get(trial)
-    return ImageState.of(found, home.trials.seconds_left(found))
-
-
-@router.get(
-    "/{trial}/before", responses={200: {"content": BINARY}, **problems(404, 422)}, response_class=Response
-)
-async def before(home: State, trial: TrialId) -> Response:
-    """The image as it came."""
-    found = home.trials.get(trial)
-    return Response(found.before, headers=KEPT, media_type=found.media)
+@router.get("/{trial}", responses=openapi_problems(404, 422))
+async def get_image(state: State, trial: ImageId) -> ImageState:
+    """One enhanced image."""
+    image = state.images.get(trial)
+    return ImageState.from_image(image, state.images.seconds_left(image))
 
 
 @router.get(
-    "/{trial}/after", responses={200: {"content": BINARY}, **problems(404, 422)}, response_class=Response
+    "/{trial}/before",
+    responses={200: {"content": BINARY}, **openapi_problems(404, 422)},
+    response_class=Response,
 )
-async def after(home: State, trial: TrialId) -> Response:
-    """The image enhanced."""
-    found = home.trials.get(trial)
-    return Response(found.after, headers=KEPT, media_type=found.media)
+async def get_before(state: State, trial: ImageId) -> Response:
+    """The image as it was sent."""
+    image = state.images.get(trial)
+    return Response(image.before, headers=CACHE_HEADERS, media_type=image.media)
 
 
-def options_in(text: str) -> SourceOptions:
-    """The options in a query. Raises OptionError."""
+@router.get(
+    "/{trial}/after",
+    responses={200: {"content": BINARY}, **openapi_problems(404, 422)},
+    response_class=Response,
+)
+async def get_after(state: State, trial: ImageId) -> Response:
+    """The enhanced image."""
+    image = state.images.get(trial)
+    return Response(image.after, headers=CACHE_HEADERS, media_type=image.media)
+
+
+def parse_options(text: str) -> SourceOptions:
+    """Options from JSON in a query. Raises OptionError."""
     try:
         return SourceOptions.model_validate_json(text)
     except ValidationError as error:
-        known = partial(names_at, SCHEMA)
-        raise OptionError(
-            "; ".join(format_validation_error(one, "options", known) for one in error.errors())
-        ) from None
+        known_keys = partial(keys_at, OPTIONS_SCHEMA)
+        raise OptionError(format_validation_errors(error, "options", known_keys)) from None

@@ -1,4 +1,4 @@
-"""Live pictures over a WebSocket: JPEG after JPEG, as fast as the viewer takes them."""
+"""Live video over a WebSocket: JPEG images, as fast as the viewer acknowledges them."""
 
 import asyncio
 import struct
@@ -16,24 +16,27 @@ from lumaflow_service.ipc.messages import View
 
 router = APIRouter(prefix="/v1/sources/{source}")
 
-HEAD = struct.Struct("<If")
-"""Before each JPEG: the number of its frame modulo 2^32, and the seconds from its arrival to now."""
-AHEAD = 2
-"""Pictures on their way to a viewer at once. One would wait for the network, more would grow old in it."""
+HEADER = struct.Struct("<If")
+"""Precedes each JPEG: the frame's sequence number modulo 2^32, and its age in seconds when it is sent."""
+MAX_UNACKNOWLEDGED = 2
+"""Images in flight to a viewer. With 1 the sender would idle for a round trip; more would add latency."""
 GONE = 4410
 
 
 @router.websocket("/live")
-async def live(socket: WebSocket, home: State, source: SourceId, view: View = View.ENHANCED) -> None:
-    """Pictures of a source. The viewer answers each with a text message; one that is slow misses some."""
+async def live(socket: WebSocket, state: State, source: SourceId, view: View = View.ENHANCED) -> None:
+    """Send views of a source. The viewer acknowledges each with a text message; a slow viewer skips some."""
     await accept_websocket(socket)
     try:
-        watched = home.pictures.watch(home.sources.get(source), view)
+        views = state.views.watch(state.sources.get(source), view)
     except LumaflowError as error:
         return await reject_websocket(socket, error)
     viewer = Viewer(socket)
-    async with aclosing(watched):  # the task that draws from it may be cancelled between two pictures
-        tasks = {asyncio.create_task(viewer.listen()), asyncio.create_task(viewer.show(watched))}
+    async with aclosing(views):  # the task that iterates it may be cancelled between two images
+        tasks = {
+            asyncio.create_task(viewer.receive_acknowledgements()),
+            asyncio.create_task(viewer.send_views(views)),
+        }
         _, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in pending:
             task.cancel()
@@ -41,31 +44,31 @@ async def live(socket: WebSocket, home: State, source: SourceId, view: View = Vi
 
 
 class Viewer:
-    """One who watches: shown a picture only when fewer than AHEAD are unanswered."""
+    """One viewer, with at most MAX_UNACKNOWLEDGED images in flight."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
-        self._room = asyncio.Semaphore(AHEAD)
-        self._unanswered = 0
+        self._window = asyncio.Semaphore(MAX_UNACKNOWLEDGED)
+        self._unacknowledged = 0
 
-    async def listen(self) -> None:
-        """Take answers until the viewer leaves."""
+    async def receive_acknowledgements(self) -> None:
+        """Count acknowledgements until the viewer disconnects."""
         with suppress(WebSocketDisconnect, KeyError):
             while await self._socket.receive_text() is not None:
-                if self._unanswered:
-                    self._unanswered -= 1
-                    self._room.release()
+                if self._unacknowledged:
+                    self._unacknowledged -= 1
+                    self._window.release()
 
-    async def show(self, watched: AsyncGenerator[EncodedView, None]) -> None:
-        """Send the newest picture whenever there is room, until the source is no more."""
+    async def send_views(self, views: AsyncGenerator[EncodedView, None]) -> None:
+        """Send the newest image whenever the window allows, until the source is deleted."""
         with suppress(WebSocketDisconnect, RuntimeError):
-            while await self._room.acquire() and (picture := await anext(watched, None)):
-                self._unanswered += 1
-                await self._socket.send_bytes(packed(picture))
-            await self._socket.close(GONE, "the source was deleted, or the service stops")
+            while await self._window.acquire() and (image := await anext(views, None)):
+                self._unacknowledged += 1
+                await self._socket.send_bytes(pack(image))
+            await self._socket.close(GONE, "the source was deleted, or the service is stopping")
 
 
-def packed(picture: EncodedView) -> bytes:
-    """A picture as it travels."""
-    age_seconds = time.monotonic() - picture.arrived
-    return HEAD.pack(picture.sequence & 0xFFFFFFFF, age_seconds) + picture.jpeg
+def pack(image: EncodedView) -> bytes:
+    """One message: HEADER and JPEG."""
+    age_seconds = time.monotonic() - image.arrived
+    return HEADER.pack(image.sequence & 0xFFFFFFFF, age_seconds) + image.jpeg

@@ -1,4 +1,4 @@
-"""The live page: the static files of service/web, at the root."""
+"""The live page: the static files of `lumaflow_service/web`, served at the root."""
 
 from pathlib import Path
 
@@ -15,18 +15,18 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 async def index() -> FileResponse:
-    """The page itself."""
-    return served(INDEX)
+    """The page."""
+    return file_response(INDEX)
 
 
 @router.get("/{name}")
 async def file(name: str) -> FileResponse:
-    """One of its files, by name: nothing else can be asked for."""
-    return served(name)
+    """One file of the page, by its exact name."""
+    return file_response(name)
 
 
-def served(name: str) -> FileResponse:
-    """A file as an answer; browsers ask again each time, so that a new version shows at once."""
+def file_response(name: str) -> FileResponse:
+    """A file. Browsers revalidate it at each load, so that an update takes effect at once."""
     if name not in FILES:
         raise HTTPException(404)
     return FileResponse(FILES[name], headers={"Cache-Control": "no-cache"})

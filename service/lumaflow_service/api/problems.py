@@ -1,4 +1,4 @@
-"""Every error as RFC 9457 problem details."""
+"""Errors as RFC 9457 problem details."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from lumaflow.errors import LumaflowError
-from lumaflow_service.config.schema import names_at
-from lumaflow_service.config.validation import Place, format_validation_error
+from lumaflow_service.config.schema import keys_at
+from lumaflow_service.config.validation import Location, format_validation_error
 from lumaflow_service.redact import redact_urls
 
 JSON = "application/json"
@@ -25,11 +25,11 @@ HEADERS: dict[int, dict[str, str]] = {
     503: {"Retry-After": "1"},
     504: {"Retry-After": "1"},
 }
-"""Headers that come with a status. A client told to wait must hang up, or it keeps a connection busy."""
+"""Headers of a status. A busy service closes the connection of a client that must wait."""
 
 
 class Problem(BaseModel):
-    """What went wrong, as RFC 9457 has it."""
+    """The body of an error response (RFC 9457)."""
 
     type: str = "about:blank"
     title: str
@@ -38,31 +38,31 @@ class Problem(BaseModel):
     instance: str
 
     @classmethod
-    def of(cls, status: int, detail: str, instance: str) -> Self:
-        """What to say about a request for `instance`; credentials in the text are struck out."""
+    def create(cls, status: int, detail: str, instance: str) -> Self:
+        """A problem of a request for `instance`. Credentials in `detail` are removed."""
         return cls(
             title=HTTPStatus(status).phrase, status=status, detail=redact_urls(detail), instance=instance
         )
 
 
-def problem(
+def problem_response(
     request: HTTPConnection, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """A problem as a response."""
-    body = Problem.of(status, detail, request.url.path)
+    """A response with a problem as its body."""
+    body = Problem.create(status, detail, request.url.path)
     return JSONResponse(
         body.model_dump(), status, {**HEADERS.get(status, {}), **(headers or {})}, media_type=MEDIA_TYPE
     )
 
 
 def status_of(app: FastAPI, error: Exception) -> int:
-    """The status of an error by the application's table; any other is ours, 500."""
+    """The HTTP status of an error; 500 if the application's table does not list it."""
     table: Mapping[type[Exception], int] = app.state.statuses
     return next((table[kind] for kind in type(error).__mro__ if kind in table), 500)
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The refusals of a route, for its OpenAPI description."""
+def openapi_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI responses of a route for these error statuses."""
     return {
         status: {
             "description": HTTPStatus(status).phrase,
@@ -72,64 +72,70 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def install(app: FastAPI, table: Mapping[type[LumaflowError], int], there: str) -> None:
-    """Answer every error with a problem; `table` says which status is whose, `there` what there is to ask."""
-    app.state.statuses, app.state.there = table, there
+def install(app: FastAPI, table: Mapping[type[LumaflowError], int], routes_hint: str) -> None:
+    """Answer every error with a problem.
 
-    async def of_error(request: Request, error: Exception) -> JSONResponse:
-        return problem(request, status_of(app, error), str(error))
+    table : the HTTP status of each error
+    routes_hint : added to the detail of a 404
+    """
+    app.state.statuses, app.state.routes_hint = table, routes_hint
 
-    async def of_http(request: Request, error: Exception) -> JSONResponse:
+    async def handle_error(request: Request, error: Exception) -> JSONResponse:
+        return problem_response(request, status_of(app, error), str(error))
+
+    async def handle_http_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return problem(request, error.status_code, detail_of(request, error), error.headers)
+        return problem_response(request, error.status_code, http_detail(request, error), error.headers)
 
-    async def of_validation(request: Request, error: Exception) -> JSONResponse:
+    async def handle_validation_error(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        return problem(request, 422, told(request, error))
+        return problem_response(request, 422, validation_detail(request, error))
 
-    async def of_bug(request: Request, error: Exception) -> JSONResponse:
-        return problem(request, 500, "the service failed at this request; its log says why")
+    async def handle_bug(request: Request, error: Exception) -> JSONResponse:
+        return problem_response(request, 500, "internal error; see the log of the service")
 
-    async def of_leaver(request: Request, error: Exception) -> Response:
-        return Response(status_code=400)  # nobody is there to read it
+    async def handle_disconnect(request: Request, error: Exception) -> Response:
+        return Response(status_code=400)  # the client does not receive it
 
-    app.add_exception_handler(ClientDisconnect, of_leaver)
-    app.add_exception_handler(LumaflowError, of_error)
-    app.add_exception_handler(HTTPException, of_http)
-    app.add_exception_handler(RequestValidationError, of_validation)
-    app.add_exception_handler(Exception, of_bug)
+    app.add_exception_handler(ClientDisconnect, handle_disconnect)
+    app.add_exception_handler(LumaflowError, handle_error)
+    app.add_exception_handler(HTTPException, handle_http_error)
+    app.add_exception_handler(RequestValidationError, handle_validation_error)
+    app.add_exception_handler(Exception, handle_bug)
 
 
-def detail_of(request: Request, error: HTTPException) -> str:
-    """A sentence for the errors of the framework itself."""
+def http_detail(request: Request, error: HTTPException) -> str:
+    """The detail of an error that the framework raises."""
+    path = request.url.path
     if error.status_code == 404:
-        return f"there is nothing at {request.url.path}; {request.app.state.there}"
+        return f"no route {path}; {request.app.state.routes_hint}"
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "other methods")
-        return f"{request.method} came; {request.url.path} takes {allowed}"
+        return f"{path} expected {allowed}, got {request.method}; use an allowed method"
     return str(error.detail)
 
 
-def told(request: Request, error: RequestValidationError) -> str:
-    """What is wrong with a request, and what it may have been meant to be."""
+def validation_detail(request: Request, error: RequestValidationError) -> str:
+    """Every validation error of a request, with suggestions for unknown keys."""
 
-    def names(place: Place) -> list[str]:
-        whole = request.app.openapi()
-        route = whole["paths"].get(request.scope["route"].path, {}).get(request.method.lower(), {})
+    def known_keys(location: Location) -> list[str]:
+        schema = request.app.openapi()
+        route = schema["paths"].get(request.scope["route"].path, {}).get(request.method.lower(), {})
         content = route.get("requestBody", {}).get("content", {}).get(JSON, {})
-        return names_at(whole, place, content.get("schema", {}))
+        return keys_at(schema, location, content.get("schema", {}))
 
     return "; ".join(
-        _of_body(one) or format_validation_error(one, "the body", names) for one in error.errors()
+        _body_detail(one) or format_validation_error(one, "body", known_keys) for one in error.errors()
     )
 
 
-def _of_body(error: Mapping[str, Any]) -> str:
-    """What is wrong with a body that was not even read as JSON; empty where that is not the matter."""
+def _body_detail(error: Mapping[str, Any]) -> str:
+    """The detail of a body that is not JSON; empty for other errors."""
     if error["type"] == "json_invalid":
         return (
-            f"the body is not JSON: {error['ctx']['error']} (at character {error['loc'][-1]}); mend it there"
+            f"body: expected JSON, got an error at character {error['loc'][-1]}: {error['ctx']['error']};"
+            " correct it there"
         )
     if error["loc"] == ("body",) and isinstance(error["input"], bytes):
-        return f"the body came as something else than JSON; send it with Content-Type: {JSON}"
+        return f"body: expected JSON, got another media type; send it with Content-Type: {JSON}"
     return ""

@@ -1,4 +1,4 @@
-"""The server under the application: where it listens, how long it waits, how it ends."""
+"""The HTTP server: listening socket, timeouts, graceful shutdown."""
 
 import socket
 from functools import partial
@@ -8,25 +8,25 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from lumaflow_service.api.connection import Connection
-from lumaflow_service.api.origin import is_loopback
+from lumaflow_service.api.connection import TimeoutProtocol
+from lumaflow_service.api.middleware import is_loopback
 from lumaflow_service.config.settings import Settings
 from lumaflow_service.errors import AddressError
 
-HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses that stand for all of this machine's, and one of those that a browser can be pointed at."""
-GRACE_SECONDS = 5
+LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""The loopback address to open in a browser, for wildcard addresses."""
+SHUTDOWN_SECONDS = 5
 BODY_GRACE_SECONDS = 2.0
-"""Routes have the deadline itself, and answer; so much later the connection is closed."""
+"""Routes respond to a slow body after `body_seconds`; this much later the connection is closed anyway."""
 
 
-def check_reach(settings: Settings) -> None:
-    """Raises AddressError unless only this machine can reach the service, or a token is needed to use it."""
+def check_bind_address(settings: Settings) -> None:
+    """Raises AddressError if other machines can reach the service and no token is set."""
     if not (settings.tokens or is_loopback(settings.host)):
         raise AddressError(
-            f"{settings.host} can be reached from other machines and there is no token: set"
-            " LUMAFLOW_ADMIN_TOKEN (LUMAFLOW_READ_TOKEN, LUMAFLOW_INGEST_TOKEN for less) to what"
-            " `openssl rand -hex 24` prints, or listen on 127.0.0.1"
+            f"expected a loopback address or a token, got --host {settings.host} without a token; set"
+            " LUMAFLOW_ADMIN_TOKEN (or LUMAFLOW_READ_TOKEN, LUMAFLOW_INGEST_TOKEN) to the output of"
+            " `openssl rand -hex 24`, or listen on 127.0.0.1"
         )
 
 
@@ -41,20 +41,20 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def address_of(listener: socket.socket) -> str:
-    """Where a browser on this machine finds what listens."""
+def url_of(listener: socket.socket) -> str:
+    """The URL of the service for a browser on this machine."""
     host, port = listener.getsockname()[:2]
-    here = HERE.get(host, host)
-    return f"http://{f'[{here}]' if ':' in here else here}:{port}/"
+    host = LOOPBACK_OF.get(host, host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 class HttpServer(uvicorn.Server):
-    """Uvicorn that waits for no client for ever, and lets go of live viewers when it is told to stop."""
+    """Uvicorn with client timeouts; at shutdown it ends live streams first."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
-        self._state = app.state
-        connection: Any = partial(
-            Connection,
+        self._app_state = app.state
+        protocol: Any = partial(
+            TimeoutProtocol,
             head_seconds=settings.head_seconds,
             body_seconds=settings.body_seconds + BODY_GRACE_SECONDS,
             stall_seconds=settings.stall_seconds,
@@ -63,21 +63,21 @@ class HttpServer(uvicorn.Server):
             uvicorn.Config(
                 app,
                 loop="uvloop",
-                http=connection,
+                http=protocol,
                 ws_max_size=settings.slot_bytes,
-                ws_per_message_deflate=False,  # pictures are small already, and it takes long
+                ws_per_message_deflate=False,  # JPEG does not compress further, and deflate is slow
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                timeout_graceful_shutdown=GRACE_SECONDS,
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             )
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin a graceful shutdown."""
+        """Begin a graceful shutdown after a signal."""
         super().handle_exit(sig, frame)
-        self._state.house.sources.close()
+        self._app_state.shared.sources.close()
 
-    def give_up(self) -> None:
-        """Stop because the service can never work."""
+    def stop(self) -> None:
+        """Begin a graceful shutdown."""
         self.should_exit = True

@@ -1,10 +1,10 @@
-"""Sources: list, make, look at, change, delete."""
+"""Routes of sources: list, create, read, change, delete."""
 
 from fastapi import APIRouter, Response
 
-from lumaflow_service.api.bodies import SourcePatch, SourcePut
-from lumaflow_service.api.problems import problems
-from lumaflow_service.api.source_state import CameraState, SourceList, SourceState
+from lumaflow_service.api.problems import openapi_problems
+from lumaflow_service.api.requests import SourcePatch, SourcePut
+from lumaflow_service.api.responses import CameraState, SourceList, SourceState
 from lumaflow_service.api.state import AppState, SourceId, State
 from lumaflow_service.control.sources import Source
 
@@ -12,59 +12,61 @@ router = APIRouter(prefix="/v1/sources")
 
 
 @router.get("")
-async def list_sources(home: State) -> SourceList:
+async def list_sources(state: State) -> SourceList:
     """All sources."""
-    return SourceList(sources=[state_of(home, source) for source in home.sources])
+    return SourceList(sources=[source_state(state, source) for source in state.sources])
 
 
 @router.put(
     "/{source}",
-    responses={201: {"description": "Made", "model": SourceState}, **problems(413, 422, 429)},
+    responses={201: {"description": "Created", "model": SourceState}, **openapi_problems(413, 422, 429)},
 )
-async def put_source(home: State, source: SourceId, body: SourcePut, response: Response) -> SourceState:
-    """Make a source, or set one anew; it stays until it is deleted. With a url it is a camera, read here."""
-    new = all(one.id != source for one in home.sources)
+async def put_source(state: State, source: SourceId, body: SourcePut, response: Response) -> SourceState:
+    """Create or replace a source; it stays until it is deleted. With a url it is a camera."""
+    is_new = all(existing.id != source for existing in state.sources)
     camera = body.camera()
     if camera:
-        await home.cameras.put(source, camera, body.options)
+        await state.cameras.put(source, camera, body.options)
     else:
-        if home.cameras.find(source):
-            await home.cameras.remove(source)
-        home.sources.put(source, body.options, body.geometry.to_json() if body.geometry else None)
-    if new:
+        if state.cameras.find(source):
+            await state.cameras.remove(source)
+        state.sources.put(source, body.options, body.geometry.to_json() if body.geometry else None)
+    if is_new:
         response.status_code = 201
-    return state_of(home, home.sources.get(source))
+    return source_state(state, state.sources.get(source))
 
 
-@router.get("/{source}", responses=problems(404, 422))
-async def get_source(home: State, source: SourceId) -> SourceState:
+@router.get("/{source}", responses=openapi_problems(404, 422))
+async def get_source(state: State, source: SourceId) -> SourceState:
     """One source."""
-    return state_of(home, home.sources.get(source))
+    return source_state(state, state.sources.get(source))
 
 
-@router.patch("/{source}", responses=problems(404, 413, 422))
-async def patch_source(home: State, source: SourceId, body: SourcePatch) -> SourceState:
-    """Change the options that are given; the next frame then uses its own mapping."""
-    found = home.sources.get(source)
-    changes = body.camera_changes()
+@router.patch("/{source}", responses=openapi_problems(404, 413, 422))
+async def patch_source(state: State, source: SourceId, body: SourcePatch) -> SourceState:
+    """Change the given options. The next frame uses its own LUT."""
+    found = state.sources.get(source)
+    changes = body.camera_fields()
     if changes:
-        await home.cameras.change(source, changes)
+        await state.cameras.change(source, changes)
     found.options = found.options.changed(body.options.changes())
     if "geometry" in body.model_fields_set:
         found.fix(body.geometry.to_json() if body.geometry else None)
-    return state_of(home, found)
+    return source_state(state, found)
 
 
-@router.delete("/{source}", status_code=204, responses=problems(404, 422))
-async def delete_source(home: State, source: SourceId) -> None:
-    """Delete a source, its camera, its mapping and its last frame."""
-    if home.cameras.find(source):
-        await home.cameras.remove(source)
-    home.sources.drop(source)
+@router.delete("/{source}", status_code=204, responses=openapi_problems(404, 422))
+async def delete_source(state: State, source: SourceId) -> None:
+    """Delete a source, its camera, its LUT and its last frame."""
+    if state.cameras.find(source):
+        await state.cameras.remove(source)
+    state.sources.drop(source)
 
 
-def state_of(home: AppState, source: Source) -> SourceState:
-    """How a source stands now, with its camera if it has one."""
-    supervisor = home.cameras.find(source.id)
-    camera = CameraState.of(home.cameras.url(source.id), supervisor.standing) if supervisor else None
-    return SourceState.of(source, home.engine.device, home.pictures.keeps(source), camera)
+def source_state(state: AppState, source: Source) -> SourceState:
+    """The current state of a source and of its camera, if it has one."""
+    supervisor = state.cameras.find(source.id)
+    camera = (
+        CameraState.from_status(state.cameras.url(source.id), supervisor.standing) if supervisor else None
+    )
+    return SourceState.from_source(source, state.engine.device, state.views.keeps(source), camera)

@@ -1,22 +1,23 @@
-"""Taking and refusing WebSocket connections."""
+"""Accepting and rejecting WebSocket connections."""
 
 from fastapi import WebSocket
 
 from lumaflow_service.api.problems import status_of
 
 SUBPROTOCOL = "lumaflow"
-"""To be offered beside a token's: a browser wants one of those it offers back, never the token."""
-REFUSED = 4000
-"""A close code is this plus the status that HTTP would have: browsers cannot see a refused handshake's."""
-MOST_REASON_BYTES = 123
+"""Clients offer this next to `bearer.TOKEN`. The server must select an offered subprotocol and selects this
+one, so the token is never echoed."""
+CLOSE_CODE_BASE = 4000
+"""A close code is this plus an HTTP status: a browser cannot see the status of a rejected handshake."""
+MAX_REASON_BYTES = 123
 
 
 async def accept_websocket(socket: WebSocket) -> None:
-    """Take a connection, by the one subprotocol of ours if it is offered."""
+    """Accept a connection, with SUBPROTOCOL if the client offers it."""
     await socket.accept(SUBPROTOCOL if SUBPROTOCOL in socket.scope["subprotocols"] else None)
 
 
 async def reject_websocket(socket: WebSocket, error: Exception) -> None:
-    """Close a connection that was taken, with the reason as far as it fits."""
-    reason = str(error).encode()[:MOST_REASON_BYTES].decode(errors="ignore")
-    await socket.close(REFUSED + status_of(socket.app, error), reason)
+    """Close an accepted connection with the error text as its reason, cut to MAX_REASON_BYTES."""
+    reason = str(error).encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+    await socket.close(CLOSE_CODE_BASE + status_of(socket.app, error), reason)

@@ -1,4 +1,4 @@
-"""Commands about cameras. Each imports what it needs when it runs, as in `lumaflow_service.cli`."""
+"""Commands for cameras. Each imports its modules when it runs, as in `lumaflow_service.cli`."""
 
 import json
 import os
@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-config_app = typer.Typer(help="Check a configuration file, or print the JSON schema of one.")
+config_app = typer.Typer(help="Validate a configuration file, or print its JSON schema.")
 
 
 @config_app.command()
 def check(file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)]) -> None:
-    """Say every mistake in FILE with its line; exit status 2 when there is one.
+    """Validate FILE and list every error with its line number.
 
-    Variables in URLs must be set, as they must when the service starts; files and devices must be there.
+    The exit status is 2 if there is an error. Variables in URLs must be set, and files and devices must
+    exist.
     """
     from lumaflow_service.config.loader import load
 
@@ -28,10 +29,10 @@ def probe(
     transport: Annotated[str, typer.Option(help="of RTSP: tcp or udp")] = "tcp",
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Say what a camera sends: codec, size, rate, range, key-frame interval, and whether it decodes.
+    """Show the codec, size, rate, range and key-frame interval of a camera, and decode it.
 
-    URL as in a configuration, or a path; ${NAME} comes from the environment, which keeps a password out
-    of the list of processes.
+    URL is a camera URL of the configuration, or a path. ${NAME} is read from the environment, which keeps a
+    password out of the process list.
     """
     from dataclasses import asdict
 

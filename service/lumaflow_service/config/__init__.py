@@ -1,1 +1,1 @@
-"""What an operator or a client can set, read and validated."""
+"""Settings, configuration file and source options: reading and validation."""

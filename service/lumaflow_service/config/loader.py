@@ -1,4 +1,4 @@
-"""Reading a configuration file: every mistake with its line, all of them at once."""
+"""Reading a configuration file. All errors are reported at once, each with its line number."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from pydantic import ValidationError
 from lumaflow.errors import OptionError
 from lumaflow_service.config import yaml_lines
 from lumaflow_service.config.camera_errors import ConfigError, UrlError
-from lumaflow_service.config.model import Config, known_at
+from lumaflow_service.config.model import Config, known_keys
 from lumaflow_service.config.url_policy import UrlPolicy, check_url, expand, has_variable
-from lumaflow_service.config.validation import dotted, format_validation_error, path_of
+from lumaflow_service.config.validation import Location, dotted, format_validation_error, location_of
 from lumaflow_service.config.yaml_lines import YamlDocument
 from lumaflow_service.redact import redact_urls
 
 URL_KEYS = ("url", "publish")
-"""Keys whose values may hold ${NAME}."""
+"""Keys whose values may contain ${NAME}."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """A configuration that can be used, the folder it is in, and what it lets be opened."""
+    """A valid configuration, the folder of its file, and the URLs it allows."""
 
     config: Config
     folder: Path
@@ -30,15 +30,15 @@ class LoadedConfig:
 
 
 def load(path: Path, environment: Mapping[str, str], complete: bool = False) -> LoadedConfig:
-    """The configuration in a file. Raises ConfigError with a line of text for each mistake.
+    """Read and validate a configuration file. Raises ConfigError with one line of text for each error.
 
-    complete : whether files that it names must be there already; a service waits for them.
+    complete : files and devices that it names must exist; the service waits for them instead
     """
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ConfigError(f"{path} cannot be read: {why}") from None
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError(f"{path} cannot be read: {reason}") from None
     try:
         return parse(text, path.resolve().parent, environment, complete)
     except ConfigError as error:
@@ -47,54 +47,52 @@ def load(path: Path, environment: Mapping[str, str], complete: bool = False) -> 
 
 
 def parse(text: str, folder: Path, environment: Mapping[str, str], complete: bool = False) -> LoadedConfig:
-    """The configuration in `text`, whose relative paths begin at `folder`. Raises ConfigError."""
-    source = yaml_lines.read(text)
-    mistakes = source.mistakes
-    data = _expanded(source.data, (), source, environment, mistakes)
+    """Validate the text of a configuration; its relative paths start at `folder`. Raises ConfigError."""
+    document = yaml_lines.read(text)
+    errors = document.errors
+    data = _expand_variables(document.data, (), document, environment)
     if data is None:
         data = {}
-    mistakes += [(source.line(place), text) for place, text in _check_urls(data, folder, complete)]
+    errors += [(document.line(location), text) for location, text in _url_errors(data, folder, complete)]
     try:
         config = Config.model_validate(data)
     except ValidationError as error:
-        mistakes += [
-            (source.line(path_of(one)), format_validation_error(one, "the file", known_at))
+        errors += [
+            (document.line(location_of(one)), format_validation_error(one, "file", known_keys))
             for one in error.errors()
         ]
     else:
-        mistakes += [(source.line(place), text) for place, text in _check_options(config)]
-        if not mistakes:
+        errors += [(document.line(location), text) for location, text in _option_errors(config)]
+        if not errors:
             return LoadedConfig(config, folder, config.policy(folder))
-    raise ConfigError("\n".join(f"line {line}: {redact_urls(text)}" for line, text in sorted(set(mistakes))))
+    raise ConfigError("\n".join(f"line {line}: {redact_urls(text)}" for line, text in sorted(set(errors))))
 
 
-def _expanded(
-    value: Any,
-    path: yaml_lines.Path,
-    source: YamlDocument,
-    environment: Mapping[str, str],
-    mistakes: list[tuple[int, str]],
+def _expand_variables(
+    value: Any, location: Location, document: YamlDocument, environment: Mapping[str, str]
 ) -> Any:
-    """`value` with variables replaced where they may stand; elsewhere they are a mistake."""
+    """`value` with ${NAME} replaced in URLs; errors are added to `document.errors`."""
     if isinstance(value, dict):
-        return {k: _expanded(v, (*path, k), source, environment, mistakes) for k, v in value.items()}
+        return {k: _expand_variables(v, (*location, k), document, environment) for k, v in value.items()}
     if isinstance(value, list):
-        return [_expanded(v, (*path, i), source, environment, mistakes) for i, v in enumerate(value)]
+        return [_expand_variables(v, (*location, i), document, environment) for i, v in enumerate(value)]
     if isinstance(value, str) and has_variable(value):
         try:
-            if path[-1] not in URL_KEYS:
-                raise UrlError(f"{dotted(path)}: ${{...}} stands in URLs only; write the value")
+            if location[-1] not in URL_KEYS:
+                raise UrlError(
+                    f"{dotted(location)}: expected a value, got ${{...}}; only URLs allow variables"
+                )
             return expand(value, environment)
         except UrlError as error:
-            mistakes.append((source.line(path), str(error)))
+            document.errors.append((document.line(location), str(error)))
     return value
 
 
-def _check_urls(data: Any, folder: Path, complete: bool) -> Iterator[tuple[yaml_lines.Path, str]]:
-    """URLs that may not be opened, told also when the rest is full of mistakes."""
+def _url_errors(data: Any, folder: Path, complete: bool) -> Iterator[tuple[Location, str]]:
+    """Errors of camera URLs; found even if other parts of the configuration are invalid."""
     try:
-        given = {key: data[key] for key in ("networks", "files") if key in data}
-        policy = Config.model_validate(given).policy(folder)
+        limits = {key: data[key] for key in ("networks", "files") if key in data}
+        policy = Config.model_validate(limits).policy(folder)
         urls = {name: camera["url"] for name, camera in data["sources"].items() if "url" in camera}
     except (AttributeError, KeyError, TypeError, ValidationError):
         return
@@ -103,13 +101,13 @@ def _check_urls(data: Any, folder: Path, complete: bool) -> Iterator[tuple[yaml_
             if isinstance(url, str) and not has_variable(url):
                 path = check_url(url, policy).path
                 if complete and path is not None and not path.exists():
-                    raise UrlError(f"there is nothing at {path}; see its spelling, or plug it in")
+                    raise UrlError(f"{path} does not exist; correct the path, or connect the device")
         except UrlError as error:
             yield ("sources", name, "url"), f"sources.{name}.url: {error}"
 
 
-def _check_options(config: Config) -> Iterator[tuple[yaml_lines.Path, str]]:
-    """Options that do not go together, though each is right."""
+def _option_errors(config: Config) -> Iterator[tuple[Location, str]]:
+    """Options that are valid alone but not together."""
     for name, camera in config.sources.items():
         try:
             camera.options(config.defaults).to_pipeline()

@@ -1,4 +1,4 @@
-"""The configuration: what cameras there are, how they are enhanced, and where the results go."""
+"""The data model of the configuration file: cameras, their options, and their outputs."""
 
 import re
 from ipaddress import ip_network
@@ -8,155 +8,172 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from lumaflow_service.config.options import Feature, Features, OptionsPatch, SourceOptions
-from lumaflow_service.config.schema import names_at
-from lumaflow_service.config.source_id import PATTERN, good_id
+from lumaflow_service.config.schema import keys_at
+from lumaflow_service.config.source_id import PATTERN, check_id
 from lumaflow_service.config.url_policy import Network, UrlPolicy
-from lumaflow_service.config.validation import Place
+from lumaflow_service.config.validation import Location
 
-SourceName = Annotated[str, BeforeValidator(good_id), Field(pattern=PATTERN)]
+SourceName = Annotated[str, BeforeValidator(check_id), Field(pattern=PATTERN)]
 Encoder = Literal["auto", "libx264", "libx265", "h264_nvenc", "hevc_nvenc", "h264_qsv", "h264_v4l2m2m"]
-SERVER = r"^(rtsp|rtsps|rtmp|rtmps|srt)://\S+$"
+PUBLISH_URL = r"^(rtsp|rtsps|rtmp|rtmps|srt)://\S+$"
 Transport = Literal["tcp", "udp", "auto"]
 Delivery = Literal["live", "lossless"]
 
 
 class StrictModel(BaseModel):
-    """Keys that are not known are refused; nothing changes once read."""
+    """An immutable model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class RetentionConfig(StrictModel):
-    """Files of an output and how long they stay."""
+    """The folder of an output's files, and how long they are kept."""
 
-    path: str = Field(min_length=1, description="folder, seen from the configuration's")
+    path: str = Field(min_length=1, description="folder, relative to the configuration file")
     keep_days: float | None = Field(None, gt=0, description="older files are deleted")
-    keep_free_gb: float = Field(1.0, ge=0, description="the oldest files go while less is free on the disk")
+    keep_free_gb: float = Field(
+        1.0, ge=0, description="with less free disk space the oldest files are deleted"
+    )
 
 
 class EncoderConfig(StrictModel):
-    """How an output encodes."""
+    """Encoder settings of an output."""
 
-    encoder: Encoder = Field("auto", description="auto: the first of hardware and x264 that works here")
-    quality: int = Field(23, ge=1, le=51, description="constant quality; less is better")
-    audio: bool = Field(True, description="pass the camera's sound on as it is")
+    encoder: Encoder = Field(
+        "auto", description="auto: the first that works, hardware encoders before libx264"
+    )
+    quality: int = Field(23, ge=1, le=51, description="constant quality; lower is better")
+    audio: bool = Field(True, description="copy the camera's audio without re-encoding")
 
 
 class RecordConfig(RetentionConfig, EncoderConfig):
-    """Enhanced video in segments that play even after a crash."""
+    """Enhanced video in segments; a segment stays playable after a crash."""
 
     segment_seconds: float = Field(300, ge=1, le=86_400)
-    container: Literal["mp4", "mov", "mkv"] = Field("mp4", description="mov also holds G.711 sound")
-    no_signal: bool = Field(False, description="record a 'no signal' picture while the camera is gone")
+    container: Literal["mp4", "mov", "mkv"] = Field("mp4", description="mov also stores G.711 audio")
+    no_signal: bool = Field(False, description="record a 'no signal' image while the camera is disconnected")
 
 
-def _server(came: Any) -> Any:
-    """A server's URL; the text of the error does not hold what came, which has no place for its password."""
-    if not (isinstance(came, str) and re.match(SERVER, came)):
-        raise ValueError("give a server's URL: rtsp:// rtsps:// rtmp:// rtmps:// or srt://, without a blank")
-    return came
+def _check_publish_url(value: Any) -> Any:
+    """Return a valid URL unchanged. The error text omits the value: it may contain a password."""
+    if not (isinstance(value, str) and re.match(PUBLISH_URL, value)):
+        raise ValueError(
+            "expected a URL of rtsp:// rtsps:// rtmp:// rtmps:// or srt:// without spaces, got another value"
+        )
+    return value
 
 
 class PublishConfig(EncoderConfig):
-    """Enhanced video to a server: rtsp://, rtsps://, rtmp:// or srt://."""
+    """Enhanced video to a server: rtsp://, rtsps://, rtmp://, rtmps:// or srt://."""
 
-    url: Annotated[str, BeforeValidator(_server), Field(pattern=SERVER, repr=False)]
-    no_signal: bool = Field(True, description="show a 'no signal' picture while the camera is gone")
+    url: Annotated[str, BeforeValidator(_check_publish_url), Field(pattern=PUBLISH_URL, repr=False)]
+    no_signal: bool = Field(True, description="publish a 'no signal' image while the camera is disconnected")
 
 
 class SnapshotConfig(RetentionConfig):
-    """A JPEG of the enhanced picture every so often."""
+    """A JPEG of the enhanced frame at an interval."""
 
     every_seconds: float = Field(60, ge=0.1, le=86_400)
 
 
 class DescriptorsConfig(RetentionConfig):
-    """Descriptors of frames: npz files, or lines of JSON."""
+    """Descriptors of frames, as npz files or JSON lines."""
 
     format: Literal["npz", "jsonl"] = "npz"
-    every_seconds: float = Field(0, ge=0, le=86_400, description="0: those of every frame, 2 MB each at 720p")
+    every_seconds: float = Field(0, ge=0, le=86_400, description="0: every frame, 2 MB each at 720p")
     features: Features = Field([Feature.HOG, Feature.LBP], min_length=1)
 
 
-def _publish(value: Any) -> Any:
+def _expand_publish(value: Any) -> Any:
+    """`publish: URL` is short for `publish: {url: URL}`."""
     return {"url": value} if isinstance(value, str) else value
 
 
 class OutputConfig(StrictModel):
-    """One output, by its kind."""
+    """One output: exactly one of its fields is set."""
 
     record: RecordConfig | None = None
     publish: (
-        Annotated[PublishConfig, BeforeValidator(_publish, json_schema_input_type=PublishConfig | str)] | None
+        Annotated[PublishConfig, BeforeValidator(_expand_publish, json_schema_input_type=PublishConfig | str)]
+        | None
     ) = None
     snapshot: SnapshotConfig | None = None
     descriptors: DescriptorsConfig | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> "OutputConfig":
-        given = self.model_dump(exclude_none=True)
-        if len(given) != 1:
-            raise ValueError(f"{len(given)} kinds came in one output; start each with a dash of its own")
+        kinds = self.model_dump(exclude_none=True)
+        if len(kinds) != 1:
+            raise ValueError(
+                f"expected one kind in an output, got {len(kinds)}; start each with its own dash"
+            )
         return self
 
     @property
     def kind(self) -> str:
-        """record, publish, snapshot or descriptors."""
+        """The name of the field that is set: record, publish, snapshot or descriptors."""
         return next(iter(self.model_dump(exclude_none=True)))
 
 
 class CameraConfig(OptionsPatch):
-    """A camera: where it is, how it is read and enhanced, and where the results go."""
+    """A camera: its URL, its options, and its outputs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str = Field(min_length=1, repr=False, description="rtsp:, rtsps:, http:, https:, file: or v4l2:")
     transport: Transport = Field("tcp", description="of RTSP; auto tries tcp, then udp")
-    delivery: Delivery = Field("live", description="live: the newest frame wins; lossless: nothing dropped")
-    loop: bool = Field(False, description="start files over at their end")
+    delivery: Delivery = Field(
+        "live", description="live: only the newest frame is kept; lossless: no frame is dropped"
+    )
+    loop: bool = Field(False, description="repeat files")
     deinterlace: bool = False
-    verify_tls: bool = Field(True, description="refuse a rtsps: or https: server without a good certificate")
-    paused: bool = Field(False, description="begin paused")
+    verify_tls: bool = Field(
+        True, description="reject an rtsps: or https: server whose certificate is not trusted"
+    )
+    paused: bool = Field(False, description="start paused")
     outputs: list[OutputConfig] = Field(default_factory=list)
 
     def options(self, defaults: OptionsPatch) -> SourceOptions:
-        """The options of this source: its own over the defaults over ours."""
-        wanted = {*SourceOptions.model_fields}
-        own = {key: value for key, value in self.changes().items() if key in wanted}
+        """The options of the source: those of the camera, then `defaults`, then the built-in values."""
+        own = {key: value for key, value in self.changes().items() if key in SourceOptions.model_fields}
         features = [
-            name for output in self.outputs if output.descriptors for name in output.descriptors.features
+            feature
+            for output in self.outputs
+            if output.descriptors
+            for feature in output.descriptors.features
         ]
         return SourceOptions.model_validate({**defaults.changes(), **own}).with_features(features)
 
     @property
     def without_options(self) -> dict[str, Any]:
-        """All that a camera's process must be restarted for when it changes."""
-        return self.model_dump(mode="json", exclude={*SourceOptions.model_fields})
+        """The fields that need a restart of the camera process when they change."""
+        fields: dict[str, Any] = self.model_dump(mode="json", exclude={*SourceOptions.model_fields})
+        return fields
 
 
-def _networks(value: Any) -> Any:
-    for one in value if isinstance(value, list) else []:
+def _check_networks(value: Any) -> Any:
+    for network in value if isinstance(value, list) else []:
         try:
-            ip_network(one)
+            ip_network(network)
         except ValueError as error:
-            raise ValueError(f"{error}; write networks as 192.168.1.0/24") from None
+            raise ValueError(f"expected networks such as 192.168.1.0/24, got {error}") from None
     return value
 
 
 class Config(StrictModel):
-    """A whole configuration file."""
+    """A configuration file."""
 
     defaults: OptionsPatch = OptionsPatch()
-    networks: Annotated[list[str], BeforeValidator(_networks)] = Field(
-        [], description="networks that cameras are in; when given, no other address is opened"
+    networks: Annotated[list[str], BeforeValidator(_check_networks)] = Field(
+        [], description="allowed networks of cameras; if set, no other address is opened"
     )
-    files: list[str] = Field(["."], description="folders that file: URLs may lie in")
+    files: list[str] = Field(["."], description="folders that file: URLs may refer to")
     sources: dict[SourceName, CameraConfig] = {}
 
     def policy(self, folder: Path) -> UrlPolicy:
-        """What this configuration, which lies in `folder`, lets be opened."""
-        networks: tuple[Network, ...] = tuple(ip_network(one) for one in self.networks)
-        return UrlPolicy(networks, tuple(folder / one for one in self.files))
+        """The URLs that this configuration, a file in `folder`, allows."""
+        networks: tuple[Network, ...] = tuple(map(ip_network, self.networks))
+        return UrlPolicy(networks, tuple(folder / path for path in self.files))
 
 
 NO_CAMERAS = Config.model_validate({})
@@ -171,6 +188,6 @@ def schema() -> dict[str, Any]:
     }
 
 
-def known_at(place: Place) -> list[str]:
-    """The keys that are known at a place of the configuration."""
-    return names_at(schema(), place)
+def known_keys(location: Location) -> list[str]:
+    """The keys at a location of the configuration."""
+    return keys_at(schema(), location)

@@ -1,10 +1,10 @@
-"""A source's options as a client writes them: one flat JSON object, unknown keys refused."""
+"""The options of a source as JSON: one flat object; unknown keys are rejected."""
 
 import re
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from lumaflow.geometry import MAX_SIDE_PX
 from lumaflow.options import (
@@ -24,11 +24,11 @@ from lumaflow.options import (
     Region,
 )
 
-TILES = r"^[1-9][0-9]?x[1-9][0-9]?$"
+TILES_PATTERN = r"^[1-9][0-9]?x[1-9][0-9]?$"
 
 
 class Feature(StrEnum):
-    """Something extracted on the way: descriptors, the histogram with its mapping, or the heat map."""
+    """An extra output of the pipeline: descriptors, the histogram with the LUT, or the heat map."""
 
     HOG = "hog"
     LBP = "lbp"
@@ -36,32 +36,32 @@ class Feature(StrEnum):
     HEATMAP = "heatmap"
 
 
-def ordered(features: list[Feature]) -> list[Feature]:
-    """The same features, each once and in the order of `Feature`, so that equal sets compare equal."""
+def sort_features(features: list[Feature]) -> list[Feature]:
+    """The features without duplicates, in the order of `Feature`, so that equal sets compare equal."""
     return [feature for feature in Feature if feature in features]
 
 
-def grid(tiles: Any) -> Any:
-    """Refuse what is no grid, and one with more than MAX_TILES tiles along an axis."""
-    if not (isinstance(tiles, str) and re.fullmatch(TILES, tiles)):
-        raise ValueError(f"{str(tiles)[:40]!r} came; give COLUMNSxROWS, as 8x8")
+def check_tiles(tiles: Any) -> Any:
+    """Return a valid tile grid unchanged. Raises ValueError."""
+    if not (isinstance(tiles, str) and re.fullmatch(TILES_PATTERN, tiles)):
+        raise ValueError(f"expected COLUMNSxROWS such as 8x8, got {str(tiles)[:40]!r}")
     if max(map(int, tiles.split("x"))) > MAX_TILES:
-        raise ValueError(f"{tiles} came; give at most {MAX_TILES}x{MAX_TILES}")
+        raise ValueError(f"expected at most {MAX_TILES}x{MAX_TILES}, got {tiles}")
     return tiles
 
 
-Features = Annotated[list[Feature], AfterValidator(ordered)]
-Tiles = Annotated[str, BeforeValidator(grid), Field(pattern=TILES, description="columns x rows")]
+Features = Annotated[list[Feature], AfterValidator(sort_features)]
+Tiles = Annotated[
+    str, BeforeValidator(check_tiles), Field(pattern=TILES_PATTERN, description="columns x rows")
+]
 ClipLimit = Annotated[float, Field(ge=0, le=1000, description="relative to a flat histogram; 0: no clipping")]
-
-
 ChromaGain = Annotated[float, Field(ge=0, le=MAX_CHROMA_GAIN, description="of YUV frames; 1: unchanged")]
 
 
 class RegionOption(BaseModel):
-    """The rectangle whose histogram makes the mapping, in pixels of the turned frame.
+    """The rectangle whose histogram the LUT is computed from, in pixels after the orientation is applied.
 
-    `everywhere`: the whole frame is mapped; otherwise the pixels outside stay as they are.
+    `everywhere` applies the LUT to the whole frame; without it pixels outside the rectangle stay unchanged.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,12 +73,12 @@ class RegionOption(BaseModel):
     everywhere: bool = True
 
     def to_pipeline(self) -> Region:
-        """The same in the pipeline's own type."""
+        """The pipeline's Region."""
         return Region(self.x, self.y, self.width, self.height, self.everywhere)
 
 
 class SourceOptions(BaseModel):
-    """How the frames of a source are enhanced and what is extracted from them."""
+    """How the frames of a source are enhanced, and which features are extracted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,7 +97,7 @@ class SourceOptions(BaseModel):
     lbp_neighborhood: Neighborhood = Neighborhood.SQUARE
 
     def to_pipeline(self) -> Options:
-        """The same options in the pipeline's own types."""
+        """The pipeline's Options. Raises OptionError."""
         columns, rows = map(int, self.tiles.split("x"))
         return Options(
             equalization=Equalization(
@@ -113,35 +113,32 @@ class SourceOptions(BaseModel):
         )
 
     def changed(self, changes: dict[str, Any]) -> "SourceOptions":
-        """These options with `changes` in their place, validated anew."""
+        """A validated copy with `changes` applied."""
         return SourceOptions.model_validate({**self.model_dump(), **changes})
 
     def with_features(self, features: list[Feature]) -> "SourceOptions":
-        """These options with `features` turned on as well; the same object when nothing is new."""
+        """A copy with `features` enabled too; the same object if all of them are enabled already."""
         missing = set(features) - set(self.features)
-        return self.model_copy(update={"features": ordered([*self.features, *missing])}) if missing else self
+        return (
+            self.model_copy(update={"features": sort_features([*self.features, *missing])})
+            if missing
+            else self
+        )
 
 
-class OptionsPatch(BaseModel):
-    """The options to change; those left out stay as they are. A region of null is the whole frame again."""
+_NULLABLE_FIELDS: dict[str, Any] = {
+    name: (hint | None, None)
+    for name, hint in get_type_hints(SourceOptions, include_extras=True).items()
+    if name in SourceOptions.model_fields
+}
+
+
+class OptionsPatch(create_model("NullableOptions", **_NULLABLE_FIELDS)):  # type: ignore[misc]
+    """Options to change: the fields of SourceOptions, each optional. A region of null is the whole frame."""
 
     model_config = ConfigDict(extra="forbid")
 
-    mode: Mode | None = None
-    clip_limit: ClipLimit | None = None
-    tiles: Tiles | None = None
-    color: ColorMode | None = None
-    chroma_gain: ChromaGain | None = None
-    output: Output | None = None
-    orientation: Orientation | None = None
-    region: RegionOption | None = None
-    clamp: bool | None = None
-    features: Features | None = None
-    hog_layout: HogLayout | None = None
-    lbp_mapping: LbpMapping | None = None
-    lbp_neighborhood: Neighborhood | None = None
-
     def changes(self) -> dict[str, Any]:
-        """What was given."""
-        whole = {"region": None} if "region" in self.model_fields_set else {}
-        return {**whole, **self.model_dump(exclude_none=True)}
+        """The given options."""
+        given: dict[str, Any] = self.model_dump(exclude_none=True)
+        return {"region": None, **given} if "region" in self.model_fields_set else given

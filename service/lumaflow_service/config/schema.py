@@ -1,37 +1,43 @@
-"""The keys that a JSON schema knows at a place."""
+"""Lookup of the keys that a JSON schema defines at a location."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from lumaflow_service.config.validation import Place
+from lumaflow_service.config.validation import Location
 
 Schema = Mapping[str, Any]
 
 
-def names_at(whole: Schema, path: Place, start: Schema | None = None) -> list[str]:
-    """The keys known where `path` leads to from `start`, a part of the `whole`; else from the whole."""
-    places = [whole if start is None else start]
-    for step in path:
-        places = [inner for place in places for inner in _inside(place, step, whole)]
+def keys_at(root: Schema, location: Location, start: Schema | None = None) -> list[str]:
+    """The keys at `location`, sorted.
+
+    root : the whole schema, in which references are resolved
+    start : the part of it where `location` begins; None for `root`
+    """
+    schemas = [root if start is None else start]
+    for step in location:
+        schemas = [child for schema in schemas for child in _children(schema, step, root)]
     return sorted(
-        {name for place in places for one in _real(place, whole) for name in one.get("properties", {})}
+        {key for schema in schemas for one in _resolve(schema, root) for key in one.get("properties", {})}
     )
 
 
-def _inside(place: Schema, step: str | int, whole: Schema) -> list[Schema]:
+def _children(schema: Schema, step: str | int, root: Schema) -> list[Schema]:
     found: list[Schema] = []
-    for one in _real(place, whole):
-        inner = one.get("items") if isinstance(step, int) else one.get("properties", {}).get(step)
+    for one in _resolve(schema, root):
+        child = one.get("items") if isinstance(step, int) else one.get("properties", {}).get(step)
         patterns = [*one.get("patternProperties", {}).values(), one.get("additionalProperties")]
-        found += [entry for entry in ([inner] if inner else patterns) if isinstance(entry, dict)]
+        found += [entry for entry in ([child] if child else patterns) if isinstance(entry, dict)]
     return found
 
 
-def _real(place: Schema, whole: Schema) -> list[Schema]:
-    """A place with its references and alternatives followed."""
-    if "$ref" in place:
-        referred = whole
-        for step in place["$ref"].removeprefix("#/").split("/"):
-            referred = referred[step]
-        return _real(referred, whole)
-    return [one for entry in place["anyOf"] for one in _real(entry, whole)] if "anyOf" in place else [place]
+def _resolve(schema: Schema, root: Schema) -> list[Schema]:
+    """The schemas that `schema` stands for, with `$ref` and `anyOf` resolved."""
+    if "$ref" in schema:
+        target = root
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        return _resolve(target, root)
+    if "anyOf" in schema:
+        return [one for entry in schema["anyOf"] for one in _resolve(entry, root)]
+    return [schema]

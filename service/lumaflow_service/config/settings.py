@@ -1,4 +1,4 @@
-"""What an operator can set, read once at the start from LUMAFLOW_* variables and the command line."""
+"""Settings of the service, read once at startup from LUMAFLOW_* variables and the command line."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -12,99 +12,114 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from lumaflow_service.config.validation import format_validation_error
 
 MEBIBYTE = 1 << 20
-SECRETS = Path("/run/secrets")
-"""Where Docker lays secrets: a file `lumaflow_admin_token` there is LUMAFLOW_ADMIN_TOKEN."""
+SECRETS_DIR = Path("/run/secrets")
+"""The folder of Docker secrets: its file `lumaflow_admin_token` sets LUMAFLOW_ADMIN_TOKEN."""
 PREFIX = "LUMAFLOW_"
-NEAR = 0.85
-"""How alike a variable must be to one of ours; others may be a configuration's, as LUMAFLOW_GATE_PASSWORD."""
-GOOD_TOKEN = re.compile(r"[!-~]{16,512}")
+NAME_SIMILARITY = 0.85
+"""Minimum similarity (difflib) of an unknown variable to a setting for a warning. Other variables may belong
+to the configuration file, for example LUMAFLOW_GATE_PASSWORD."""
+TOKEN_PATTERN = re.compile(r"[!-~]{16,512}")
 
 
-def good_token(token: SecretStr) -> SecretStr:
-    """A token that is hard to guess and fits into a header. The text of the error does not hold it."""
-    if not GOOD_TOKEN.fullmatch(token.get_secret_value()):
-        raise ValueError("a token has 16 to 512 letters, digits and signs; `openssl rand -hex 24` makes one")
+def check_token(token: SecretStr) -> SecretStr:
+    """Return a valid token unchanged. The error text omits the token."""
+    if not TOKEN_PATTERN.fullmatch(token.get_secret_value()):
+        raise ValueError(
+            "expected 16 to 512 printable ASCII characters without spaces, got another value; create a token"
+            " with `openssl rand -hex 24`"
+        )
     return token
 
 
-Token = Annotated[SecretStr, AfterValidator(good_token)]
+Token = Annotated[SecretStr, AfterValidator(check_token)]
 
 
-def split_names(came: object) -> object:
-    """Names with commas between them, as a variable holds them."""
-    return [name.strip() for name in came.split(",") if name.strip()] if isinstance(came, str) else came
+def split_names(value: object) -> object:
+    """The names in a comma-separated string; another value unchanged."""
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_names)]
 
 
 class Settings(BaseSettings):
-    """All settings of `lumaflow serve`; arguments win over the environment, and it wins over secrets."""
+    """The settings of `lumaflow serve`. Arguments override the environment, which overrides secrets."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="forbid", frozen=True, secrets_dir=SECRETS if SECRETS.is_dir() else None
+        env_prefix=PREFIX,
+        extra="forbid",
+        frozen=True,
+        secrets_dir=SECRETS_DIR if SECRETS_DIR.is_dir() else None,
     )
 
     host: str = Field("127.0.0.1", description="address to listen on")
-    port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 selects a free one")
     device: str = Field("auto", description="auto, cpu, cuda or cuda:N")
-    config: Path | None = Field(None, description="YAML file of cameras; read again on SIGHUP")
-    demo: bool = Field(False, description="add the looping sample source `demo`")
+    config: Path | None = Field(None, description="YAML file of cameras; reloaded on SIGHUP")
+    demo: bool = Field(False, description="add the looping demo source `demo`")
 
-    ingest_token: Token | None = Field(None, description="token of those who send frames")
-    read_token: Token | None = Field(None, description="token of those who look, Prometheus among them")
-    admin_token: Token | None = Field(None, description="token of those who may do everything")
-    hosts: Names = Field((), description="names the service is asked for by, besides loopback's: a,b")
+    ingest_token: Token | None = Field(None, description="token that allows sending frames")
+    read_token: Token | None = Field(
+        None, description="token that allows reading, for viewers and Prometheus"
+    )
+    admin_token: Token | None = Field(None, description="token that allows everything")
+    hosts: Names = Field((), description="accepted host names besides loopback, separated by commas")
 
     otlp: str = Field(
-        "", description="OTLP/HTTP address that a span a frame goes to, as http://127.0.0.1:4318/v1/traces"
+        "", description="OTLP/HTTP endpoint for one span a frame, such as http://127.0.0.1:4318/v1/traces"
     )
 
-    slots: int = Field(8, ge=4, le=256, description="frames that can be inside the service at once")
+    slots: int = Field(8, ge=4, le=256, description="frames in the service at the same time")
     slot_bytes: int = Field(
-        64 * MEBIBYTE, ge=MEBIBYTE, le=1 << 30, description="room of each buffer of a slot; the largest body"
+        64 * MEBIBYTE, ge=MEBIBYTE, le=1 << 30, description="size of each buffer of a slot; the largest body"
     )
     max_pixels: int = Field(16_777_216, ge=1, description="largest frame, in pixels")
-    head_seconds: float = Field(5.0, gt=0, description="time the head of a request may take to arrive")
-    body_seconds: float = Field(10.0, gt=0, description="time a body may take to arrive")
-    stall_seconds: float = Field(30.0, gt=0, description="time a client may take nothing of an answer")
-    queue_depth: int = Field(4, ge=1, le=64, description="frames of one source that may wait")
-    max_sources: int = Field(256, ge=1, description="sources kept; idle ones made by a frame give way")
-    max_viewers: int = Field(64, ge=1, description="live viewers at once")
-    max_lanes: int = Field(64, ge=1, description="lanes the worker keeps open; the least recent gives way")
-    lane_idle_seconds: float = Field(300.0, gt=0, description="a lane unused for so long is closed")
+    head_seconds: float = Field(5.0, gt=0, description="max seconds for the head of a request to arrive")
+    body_seconds: float = Field(10.0, gt=0, description="max seconds for a body to arrive")
+    stall_seconds: float = Field(
+        30.0, gt=0, description="max seconds without the client reading any response byte"
+    )
+    queue_depth: int = Field(4, ge=1, le=64, description="frames of one source that may be queued")
+    max_sources: int = Field(256, ge=1, description="max sources; an idle one created by a frame is evicted")
+    max_viewers: int = Field(64, ge=1, description="max live viewers at the same time")
+    max_lanes: int = Field(64, ge=1, description="max open lanes; the least recently used is closed")
+    lane_idle_seconds: float = Field(300.0, gt=0, description="seconds after which an unused lane is closed")
     worker_bytes: int = Field(
         16 << 30,
         ge=1 << 30,
-        description="address space a worker on the CPU may take beyond its start; a lane of 4K takes 0.18 GB",
+        description="address space that a CPU worker may allocate after its start; a 4K lane needs 0.18 GB",
     )
-    jpeg_quality: int = Field(90, ge=1, le=100, description="quality of JPEG answers")
-    view_quality: int = Field(80, ge=1, le=100, description="quality of live pictures and snapshots")
+    jpeg_quality: int = Field(90, ge=1, le=100, description="quality of JPEG responses")
+    view_quality: int = Field(80, ge=1, le=100, description="quality of live views and snapshots")
 
-    start_seconds: float = Field(300.0, gt=0, description="time a worker may take to become ready")
-    heartbeat_seconds: float = Field(2.0, gt=0, description="silence after which a worker counts as stuck")
-    job_seconds: float = Field(60.0, gt=0, description="time one job may take before the worker is stuck")
+    start_seconds: float = Field(300.0, gt=0, description="max seconds for a worker to become ready")
+    heartbeat_seconds: float = Field(
+        2.0, gt=0, description="seconds without a heartbeat after which a worker is killed"
+    )
+    job_seconds: float = Field(60.0, gt=0, description="max seconds of one job before the worker is killed")
 
     @property
     def tokens(self) -> dict[str, str]:
-        """The tokens there are, by what they are for."""
-        given = {"ingest": self.ingest_token, "read": self.read_token, "admin": self.admin_token}
-        return {name: token.get_secret_value() for name, token in given.items() if token}
+        """The configured tokens by scope."""
+        tokens = {"ingest": self.ingest_token, "read": self.read_token, "admin": self.admin_token}
+        return {scope: token.get_secret_value() for scope, token in tokens.items() if token}
 
 
-def unknown(environment: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each variable that looks like a setting misspelt, which would change nothing."""
+def misspelled_variables(environment: Mapping[str, str]) -> Iterator[str]:
+    """A warning for each variable whose name resembles a setting, and which has no effect."""
     known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     for name in environment:
-        near = get_close_matches(name, known, n=1, cutoff=NEAR) if name.startswith(PREFIX) else []
-        if near and name not in known:
-            yield f"{name} is no setting and changes nothing; did you mean {near[0]}?"
+        if name in known or not name.startswith(PREFIX):
+            continue
+        for similar in get_close_matches(name, known, n=1, cutoff=NAME_SIMILARITY):
+            yield f"unknown setting {name} is ignored; did you mean {similar}?"
 
 
-def explained(error: ValidationError, given: Collection[str]) -> str:
-    """Every mistake of settings, under the name it was given by: that of an argument, or of a variable."""
-    named = (
-        {**one, "loc": (f"--{name}" if (name := str(one["loc"][0])) in given else f"{PREFIX}{name.upper()}",)}
-        for one in error.errors()
-    )
-    return "; ".join(format_validation_error(one, "the settings") for one in named)
+def format_settings_error(error: ValidationError, arguments: Collection[str]) -> str:
+    """All errors of settings, each under the name of its command-line argument or variable."""
+
+    def name_of(field: str) -> str:
+        return f"--{field}" if field in arguments else f"{PREFIX}{field.upper()}"
+
+    renamed = ({**one, "loc": (name_of(str(one["loc"][0])),)} for one in error.errors())
+    return "; ".join(format_validation_error(one, "settings") for one in renamed)

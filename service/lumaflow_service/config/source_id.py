@@ -1,4 +1,4 @@
-"""What a source may be called."""
+"""Validation of source ids."""
 
 import re
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 
 
-def good_id(came: Any) -> Any:
-    """An id, or a ValueError that says what one is."""
-    if not (isinstance(came, str) and re.fullmatch(PATTERN, came)):
-        shown = repr(came) if len(str(came)) <= 80 else f"a name of {len(str(came))} characters"
-        raise ValueError(f"{shown} came; an id has 1 to 64 letters of a to z, digits, - and _")
-    return came
+def check_id(value: Any) -> Any:
+    """Return a valid id unchanged. Raises ValueError."""
+    if not (isinstance(value, str) and re.fullmatch(PATTERN, value)):
+        text = repr(value) if len(str(value)) <= 80 else f"{len(str(value))} characters"
+        raise ValueError(f"expected an id of 1 to 64 characters from a-z, A-Z, 0-9, - and _, got {text}")
+    return value

@@ -1,96 +1,105 @@
-"""A mistake that pydantic found, as a sentence: where it is, what came, what is needed."""
+"""Pydantic errors as sentences: where the error is, what was expected, what was given."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from pydantic import ValidationError
+
 from lumaflow_service.redact import redact_urls
 
-Place = tuple[str | int, ...]
-Names = Callable[[Place], list[str]]
-"""Gives the keys that are known at a place."""
+Location = tuple[str | int, ...]
+KnownKeys = Callable[[Location], list[str]]
+"""Returns the keys that the schema defines at a location."""
 
-PLACES = ("body", "query", "path")
-MOST_SHOWN = 60
-NEAR, NEARER = 0.5, 0.7
-"""How alike a key must be to one that is known here, and to one that is known a step further in."""
-
-
-def format_validation_error(error: Mapping[str, Any], whole: str, names: Names = lambda _: []) -> str:
-    """One error of a ValidationError; `whole` says what it is that has the mistake."""
-    path = path_of(error)
-    return f"{dotted(path) or whole}: {_told(error, path, names)}"
+REQUEST_PARTS = ("body", "query", "path")
+MAX_VALUE_LENGTH = 60
+KEY_SIMILARITY, NESTED_KEY_SIMILARITY = 0.5, 0.7
+"""Minimum similarity (difflib) of an unknown key to a suggestion at its level, and one level deeper."""
 
 
-def path_of(error: Mapping[str, Any]) -> Place:
-    """The keys and indices that lead to the mistake."""
-    steps = error["loc"][1:] if error["loc"][:1] and error["loc"][0] in PLACES else error["loc"]
+def format_validation_errors(error: ValidationError, root: str, known_keys: KnownKeys = lambda _: []) -> str:
+    """All errors of a ValidationError in one line."""
+    return "; ".join(format_validation_error(one, root, known_keys) for one in error.errors())
+
+
+def format_validation_error(error: Mapping[str, Any], root: str, known_keys: KnownKeys = lambda _: []) -> str:
+    """One entry of `ValidationError.errors()`; `root` names the document if the error is not in a key."""
+    location = location_of(error)
+    return f"{dotted(location) or root}: {_message(error, location, known_keys)}"
+
+
+def location_of(error: Mapping[str, Any]) -> Location:
+    """The keys and indices that lead to an error."""
+    steps = error["loc"]
+    if steps and steps[0] in REQUEST_PARTS:
+        steps = steps[1:]
     return tuple(step for step in steps if step != "[key]")
 
 
-def dotted(path: Place) -> str:
-    """A path as it is written."""
-    return ".".join(map(str, path))
+def dotted(location: Location) -> str:
+    """A location as text, for example `sources.gate.url`."""
+    return ".".join(map(str, location))
 
 
-def hint(path: Place, names: Names) -> str:
-    """What the key at the end of `path`, which is not known there, may have been meant to be."""
-    place, name = path[:-1], str(path[-1])
-    known = names(place)
-    inner = {one: f"{key}.{one}" for key in known for one in names((*place, key))}
-    if name in inner:
-        return f"did you mean {inner[name]}?"
-    near = get_close_matches(name, known, n=1, cutoff=NEAR)
-    near += [inner[one] for one in get_close_matches(name, inner, n=1, cutoff=NEARER)]
-    return f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
+def suggest_key(location: Location, known_keys: KnownKeys) -> str:
+    """A suggestion for the unknown key at the end of `location`."""
+    parent, key = location[:-1], str(location[-1])
+    known = known_keys(parent)
+    nested = {name: f"{outer}.{name}" for outer in known for name in known_keys((*parent, outer))}
+    if key in nested:
+        return f"did you mean {nested[key]}?"
+    similar = get_close_matches(key, known, n=1, cutoff=KEY_SIMILARITY)
+    similar += [nested[name] for name in get_close_matches(key, nested, n=1, cutoff=NESTED_KEY_SIMILARITY)]
+    return f"did you mean {similar[0]}?" if similar else f"known keys: {', '.join(known)}"
 
 
-def _told(error: Mapping[str, Any], path: Place, names: Names) -> str:
+def _message(error: Mapping[str, Any], location: Location, known_keys: KnownKeys) -> str:
     match error["type"]:
         case "extra_forbidden":
-            return f"there is no such key; {hint(path, names)}"
+            return f"unknown key; {suggest_key(location, known_keys)}"
         case "missing":
-            return "nothing came; add it"
+            return "field required"
         case "value_error":
             return str(error["msg"]).removeprefix("Value error, ")
         case "dict_type" | "model_type" | "model_attributes_type":
-            known = names(path)
-            listed = f"; known here: {', '.join(known)}" if known else ""
-            return f"{_kind(error['input'])} came; give keys with their values{listed}"
-    return f"{_shown(error['input'])} came; {_needed(error)}"
+            keys = known_keys(location)
+            hint = f"; known keys: {', '.join(keys)}" if keys else ""
+            return f"expected keys with values, got {_type_name(error['input'])}{hint}"
+    return f"expected {_expected(error)}, got {_short_repr(error['input'])}"
 
 
-def _needed(error: Mapping[str, Any]) -> str:
-    """What to give instead of a value."""
+def _expected(error: Mapping[str, Any]) -> str:
+    """The valid values of a field."""
     limits = error.get("ctx", {})
     match error["type"]:
         case "enum" | "literal_error":
-            return f"give {limits['expected']}"
+            return str(limits["expected"])
         case "greater_than":
-            return f"give more than {limits['gt']:g}"
+            return f"more than {limits['gt']:g}"
         case "greater_than_equal":
-            return f"give at least {limits['ge']:g}"
+            return f"at least {limits['ge']:g}"
         case "less_than_equal":
-            return f"give at most {limits['le']:g}"
+            return f"at most {limits['le']:g}"
         case "int_type" | "int_parsing" | "int_from_float":
-            return "give a whole number"
+            return "an integer"
         case "float_type" | "float_parsing":
-            return "give a number"
+            return "a number"
         case "bool_type" | "bool_parsing":
-            return "give true or false"
+            return "true or false"
         case "string_type":
-            return "give text"
+            return "text"
         case "list_type":
-            return "give a list"
-    return str(error["msg"])
+            return "a list"
+    return f"a valid value ({error['msg']})"
 
 
-def _shown(value: object) -> str:
-    """A value, without the credentials of its URLs, in the length of a sentence."""
+def _short_repr(value: object) -> str:
+    """A value without the credentials of its URLs, cut to MAX_VALUE_LENGTH."""
     text = redact_urls(repr(value))
-    return f"{text[:MOST_SHOWN]}..." if len(text) > MOST_SHOWN else text
+    return f"{text[:MAX_VALUE_LENGTH]}..." if len(text) > MAX_VALUE_LENGTH else text
 
 
-def _kind(value: object) -> str:
-    kinds = {str: "text", bytes: "text", list: "a list", type(None): "nothing"}
-    return kinds.get(type(value)) or _shown(value)
+def _type_name(value: object) -> str:
+    names = {str: "text", bytes: "text", list: "a list", type(None): "nothing"}
+    return names.get(type(value)) or _short_repr(value)

@@ -1,4 +1,4 @@
-"""A YAML document as plain data, and the line of every key in it."""
+"""A YAML document as plain data, with the line number of every key."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,80 +6,90 @@ from typing import Any
 import yaml
 
 from lumaflow_service.config.camera_errors import ConfigError
+from lumaflow_service.config.validation import Location
 
-Path = tuple[str | int, ...]
-MOST_BYTES = 1 << 20
-MOST_NODES = 50_000
-"""An alias used over and over counts each time: a small file must not become a huge document."""
+MAX_CHARACTERS = 1 << 20
+MAX_NODES = 50_000
+"""Each use of an alias counts: a small file must not expand to a huge document."""
 
 
 @dataclass(slots=True)
 class YamlDocument:
-    """`data`, for each path of keys and indices into it the line it begins on, and what it leaves out."""
+    """A parsed document.
+
+    data : dicts, lists and scalars
+    lines : the line number of each location in `data`
+    errors : line number and text of each key that `data` leaves out
+    """
 
     data: Any = None
-    lines: dict[Path, int] = field(default_factory=dict)
-    mistakes: list[tuple[int, str]] = field(default_factory=list)
+    lines: dict[Location, int] = field(default_factory=dict)
+    errors: list[tuple[int, str]] = field(default_factory=list)
 
-    def line(self, path: Path) -> int:
-        """Line of the longest part of `path` that is in the document; 1 when nothing is."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return self.lines.get(path, 1)
+    def line(self, location: Location) -> int:
+        """The line of `location`, or of its nearest parent in the document; 1 without a parent."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location, 1)
 
 
 def read(text: str) -> YamlDocument:
-    """The document in `text`. Raises ConfigError for what is not YAML, with its line."""
-    if len(text) > MOST_BYTES:
-        raise ConfigError(f"line 1: {len(text)} characters came; a configuration has at most {MOST_BYTES}")
+    """Parse YAML. Raises ConfigError with the line number."""
+    if len(text) > MAX_CHARACTERS:
+        raise ConfigError(
+            f"line 1: expected at most {MAX_CHARACTERS} characters, got {len(text)}; split the configuration"
+        )
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise ConfigError(
-            f"line {mark.line + 1 if mark else 1}: {error.problem} (this is not YAML)"
-        ) from None
+        line = mark.line + 1 if mark else 1
+        raise ConfigError(f"line {line}: expected YAML, got an error: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"line 1: {error} (this is not YAML)") from None
+        raise ConfigError(f"line 1: expected YAML, got an error: {error}") from None
     document = YamlDocument()
     if root is not None:
-        document.data = _Builder(document).build(root, ())
+        document.data = _Constructor(document).construct(root, ())
     return document
 
 
-class _Builder:
-    """Turns nodes into data and notes their lines."""
+class _Constructor:
+    """Converts nodes to data and records their lines."""
 
     def __init__(self, document: YamlDocument) -> None:
         self._lines = document.lines
-        self._mistakes = document.mistakes
+        self._errors = document.errors
         self._scalars = yaml.SafeLoader("")
         self._nodes = 0
 
-    def build(self, node: yaml.Node, path: Path) -> Any:
-        self._lines.setdefault(path, node.start_mark.line + 1)
+    def construct(self, node: yaml.Node, location: Location) -> Any:
+        self._lines.setdefault(location, node.start_mark.line + 1)
         self._nodes += 1
-        if self._nodes > MOST_NODES:
-            raise ConfigError(f"line {self._lines[path]}: more than {MOST_NODES} values came; use fewer")
+        if self._nodes > MAX_NODES:
+            raise ConfigError(
+                f"line {self._lines[location]}: expected at most {MAX_NODES} values, got more; use fewer"
+            )
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
+            return self._mapping(node, location)
         if isinstance(node, yaml.SequenceNode):
-            return [self.build(one, (*path, index)) for index, one in enumerate(node.value)]
+            return [self.construct(child, (*location, index)) for index, child in enumerate(node.value)]
         try:
             return self._scalars.construct_object(node)
         except (yaml.YAMLError, ValueError):
-            raise ConfigError(f"line {self._lines[path]}: {node.value!r} cannot be read; quote it") from None
+            raise ConfigError(
+                f"line {self._lines[location]}: expected a plain value, got {node.value!r}; quote it"
+            ) from None
 
-    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, location: Location) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                self._mistakes.append((line, "a key that is no plain word came; write NAME: VALUE"))
+                self._errors.append((line, "expected a plain key, got a list or mapping; write NAME: VALUE"))
             elif key.value in data:
-                other = self._lines[(*path, key.value)]
-                self._mistakes.append((line, f"{key.value} is there twice; it is also on line {other}"))
+                other = self._lines[(*location, key.value)]
+                self._errors.append((line, f"duplicate key {key.value}; it is also on line {other}"))
             else:
-                self._lines[(*path, key.value)] = line
-                data[key.value] = self.build(value, (*path, key.value))
+                self._lines[(*location, key.value)] = line
+                data[key.value] = self.construct(value, (*location, key.value))
         return data

@@ -1,19 +1,60 @@
-"""How sources and their cameras stand, as JSON."""
+"""JSON responses: the result of a frame, histograms, the state of sources and cameras."""
 
 from dataclasses import fields
 from typing import Literal, Self
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from lumaflow.stage import Stage
-from lumaflow_service.api.frame_format import FrameFormat
+from lumaflow_service.api.requests import FrameFormat
 from lumaflow_service.config.options import Feature, SourceOptions
 from lumaflow_service.control.camera_status import CameraStatus
 from lumaflow_service.control.sources import Source
+from lumaflow_service.ipc.messages import Reply
+
+
+class FrameResult(BaseModel):
+    """The result of one frame: which LUT was applied, on which device, and the time of each stage."""
+
+    sequence: int
+    lut: str
+    lut_age: int
+    device: str
+    geometry: FrameFormat | None
+    clamped: int = Field(description="values beyond the depth, each set to the highest level")
+    stage_seconds: dict[str, float]
+    frame_seconds: float
+
+    @classmethod
+    def from_reply(cls, reply: Reply) -> Self:
+        """The result in a reply of the worker."""
+        return cls(
+            sequence=reply.sequence,
+            lut=reply.lut,
+            lut_age=reply.lut_age,
+            device=reply.device,
+            geometry=FrameFormat.from_json(reply.geometry),
+            clamped=reply.clamped,
+            stage_seconds=reply.stage_seconds,
+            frame_seconds=reply.frame_seconds,
+        )
+
+
+class Histograms(BaseModel):
+    """Counts of 256 grey levels before and after, and the mapping (the mean over all tiles).
+
+    Samples of more than 8 bits are counted by their upper 8 bits.
+    """
+
+    sequence: int
+    lut: str
+    before: list[int]
+    after: list[int]
+    mapping: list[float]
 
 
 class OutputState(BaseModel):
-    """How an output of a camera stands."""
+    """The state of one output of a camera."""
 
     name: str
     state: Literal["starting", "working", "waiting"]
@@ -23,7 +64,7 @@ class OutputState(BaseModel):
 
 
 class CameraState(BaseModel):
-    """How a camera stands; the URL is told without credentials. The times are those of its newest frame."""
+    """The state of a camera. The URL has no credentials. Times are those of the newest frame."""
 
     url: str
     state: Literal["connecting", "live", "waiting", "paused", "ended"]
@@ -51,18 +92,18 @@ class CameraState(BaseModel):
     outputs: list[OutputState]
 
     @classmethod
-    def of(cls, url: str, standing: CameraStatus) -> Self:
-        """How a supervisor's camera stands now."""
-        last = standing.last
-        known = {field.name: getattr(standing, field.name) for field in fields(standing)}
-        seconds = None
+    def from_status(cls, url: str, status: CameraStatus) -> Self:
+        """The state of a supervised camera."""
+        last = status.last
+        known = {field.name: getattr(status, field.name) for field in fields(status)}
+        pts_seconds = None
         if last and last.pts is not None and last.time_base:
-            seconds = last.pts * last.time_base[0] / last.time_base[1]
+            pts_seconds = last.pts * last.time_base[0] / last.time_base[1]
         return cls(
             **{name: value for name, value in known.items() if name in cls.model_fields},
             url=url,
-            why=standing.text,
-            pts_seconds=seconds,
+            why=status.text,
+            pts_seconds=pts_seconds,
             captured_at=last.wall if last else None,
         )
 
@@ -75,9 +116,9 @@ class StageLatency(BaseModel):
 
 
 class SourceState(BaseModel):
-    """A source: its options, and the figures of its last frame (null before the first).
+    """A source: its options, and the result of its last frame (null before the first).
 
-    `picture` says whether that can still be looked at, `extracted` which features it has.
+    `picture` is true while the last frame can be viewed. `extracted` lists the features of that frame.
     """
 
     id: str
@@ -101,13 +142,13 @@ class SourceState(BaseModel):
     camera: CameraState | None
 
     @classmethod
-    def of(cls, source: Source, device: str, picture: bool, camera: CameraState | None) -> Self:
-        """How a source stands now."""
+    def from_source(cls, source: Source, device: str, picture: bool, camera: CameraState | None) -> Self:
+        """The current state of a source."""
         last = source.last
         return cls(
             id=source.id,
             state="live" if source.live else "idle",
-            geometry=FrameFormat.of(source.geometry),
+            geometry=FrameFormat.from_json(source.geometry),
             geometry_fixed=source.fixed,
             options=source.options,
             device=last.device if last else device,
@@ -121,16 +162,20 @@ class SourceState(BaseModel):
             lut_age=last.lut_age if last else None,
             queue_depth=source.waiting,
             stage_seconds=last.stage_seconds if last else {},
-            stage_latency=latency_of(source),
+            stage_latency=stage_latency(source),
             frame_seconds=last.frame_seconds if last else None,
             camera=camera,
         )
 
 
-def latency_of(source: Source) -> dict[str, StageLatency]:
-    """The latency of each stage that frames passed in the last minute, in their order."""
-    took = source.latency.percentiles()
-    return {stage: StageLatency(p50=took[stage].p50, p99=took[stage].p99) for stage in Stage if stage in took}
+def stage_latency(source: Source) -> dict[str, StageLatency]:
+    """The latency of each stage that ran in the last minute, in pipeline order."""
+    latency = source.latency.percentiles()
+    return {
+        stage: StageLatency(p50=latency[stage].p50, p99=latency[stage].p99)
+        for stage in Stage
+        if stage in latency
+    }
 
 
 class SourceList(BaseModel):
