@@ -5,7 +5,7 @@ import pytest
 
 import oracle
 from lumaflow import Equalization, Mode, Options
-from lumaflow.cpu.histogram import COUNTERS, count_tiles, sum_tiles
+from lumaflow.cpu.histogram import PARTIALS, count_tiles, sum_tiles
 from lumaflow.tables import tile_grid
 from one import enhance
 from pictures import pictures
@@ -29,7 +29,7 @@ def test_tiles_are_the_oracles_padding_included(rng):
 def count(luma, tiles):
     """Bins and tile histograms, straight from the kernels."""
     grid = tile_grid(luma.shape[1], luma.shape[0], tiles)
-    partials = np.empty((grid.rows, grid.columns, COUNTERS, 256), np.uint32)
+    partials = np.empty((grid.rows, grid.columns, PARTIALS, 256), np.uint32)
     inside, padded = (np.empty((grid.rows, grid.columns, 256), np.uint32) for _ in range(2))
     whole, tile = luma.shape[::-1], (grid.tile_width, grid.tile_height)
     count_tiles(luma, (0, 0), whole, tile, grid.source_x, grid.source_y, partials, inside, padded)

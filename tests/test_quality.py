@@ -138,5 +138,5 @@ def test_flicker_needs_three_planes_and_a_still_block():
 
 @pytest.mark.parametrize("figure", [quality.psnr, quality.ssim, quality.lightness_order_error])
 def test_arrays_of_two_sizes_are_refused(figure):
-    with pytest.raises(FrameError, match="one size"):
+    with pytest.raises(FrameError, match="the same size"):
         figure(np.zeros((8, 8), np.uint8), np.zeros((8, 9), np.uint8))

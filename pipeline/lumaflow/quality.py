@@ -1,6 +1,7 @@
-"""Figures of picture quality, on the host in double precision (spec 14).
+"""Image quality metrics, on the host in double precision (spec 14).
 
-Planes are (H, W) of any unsigned type, pictures (H, W, 3) uint8 BGR. Entropy rewards noise: never alone.
+Planes are (H, W) of any unsigned dtype, images (H, W, 3) uint8 BGR. Noise raises the entropy, so never judge
+an image by its entropy alone.
 """
 
 from collections.abc import Sequence
@@ -17,24 +18,24 @@ Floats = NDArray[np.float64]
 WINDOW_PX = 7
 SAMPLES = 50
 STILL_BLOCK_PX = 8
-LEAST_CHROMA = 10.0
+MIN_CHROMA = 10.0
 
 TO_XYZ = np.array(
     [[0.180423, 0.357580, 0.412453], [0.072169, 0.715160, 0.212671], [0.950227, 0.119193, 0.019334]]
 )
-"""From linear blue, green and red of sRGB."""
+"""Columns: linear blue, green and red of sRGB."""
 WHITE = np.array([0.95047, 1.0, 1.08883])  # D65
 
 
 def psnr(one: Array, other: Array, top: int = 255) -> float:
-    """Peak signal to noise in dB of two planes or pictures; inf for identical ones. Raises FrameError."""
+    """Return the PSNR in dB of two planes or images; inf for identical ones. Raises FrameError."""
     _check_same(one, other)
     error = np.mean((one.astype(np.float64) - other) ** 2)
     return float("inf") if error == 0 else float(10 * np.log10(top**2 / error))
 
 
 def ssim(one: Array, other: Array, top: int = 255) -> float | None:
-    """Structural similarity of two planes: windows of 7x7, all weights equal. None below 7 pixels a side.
+    """Return the SSIM of two planes, with uniform windows of 7x7; None if a side is below 7 pixels.
 
     Raises FrameError for different shapes.
     """
@@ -60,21 +61,25 @@ def ssim(one: Array, other: Array, top: int = 255) -> float | None:
 
 
 def entropy(plane: Array) -> float:
-    """Shannon entropy of the levels of a plane, in bits."""
+    """Return the Shannon entropy of the levels of a plane, in bits."""
     counts = np.bincount(plane.ravel())
     shares = counts[counts > 0] / plane.size
     return float(-(shares * np.log2(shares)).sum())
 
 
 def brightness_error(before: Array, after: Array) -> float:
-    """AMBE: how far the mean level has moved."""
+    """Return the AMBE: the absolute difference of the mean levels."""
     return float(abs(before.mean(dtype=np.float64) - after.mean(dtype=np.float64)))
 
 
 def lightness_order_error(before: Array, after: Array) -> float:
-    """LOE: of the largest channel at 50x50 samples, with how many others a sample has changed its order.
+    """Return the LOE: the mean number of samples whose order relative to a sample has changed.
 
-    before, after : (H, W) planes or (H, W, 3) pictures of one size. Raises FrameError.
+    The samples are the largest channel at 50x50 positions.
+
+    before, after : (H, W) planes or (H, W, 3) images of the same size
+
+    Raises FrameError.
     """
     _check_same(before, after)
     changed = _order(_sampled(before)) != _order(_sampled(after))
@@ -82,13 +87,15 @@ def lightness_order_error(before: Array, after: Array) -> float:
 
 
 def hue_error(before: Array, after: Array) -> float | None:
-    """Mean change of the CIELAB hue in degrees, of pixels with a chroma over 10 in both pictures.
+    """Return the mean change of the CIELAB hue in degrees, of pixels with a chroma above 10 in both images.
 
-    before, after : (H, W, 3) uint8 BGR. None where no pixel has so much colour. Raises FrameError.
+    before, after : (H, W, 3) uint8 BGR
+
+    Returns None without such pixels. Raises FrameError.
     """
     _check_same(before, after)
     (_, a, b), (_, other_a, other_b) = lab(before), lab(after)
-    colored = (np.hypot(a, b) > LEAST_CHROMA) & (np.hypot(other_a, other_b) > LEAST_CHROMA)
+    colored = (np.hypot(a, b) > MIN_CHROMA) & (np.hypot(other_a, other_b) > MIN_CHROMA)
     if not colored.any():
         return None
     change = np.degrees(np.arctan2(b, a) - np.arctan2(other_b, other_a))[colored]
@@ -96,23 +103,25 @@ def hue_error(before: Array, after: Array) -> float | None:
 
 
 def flicker(planes: Sequence[Array], still: NDArray[np.bool_]) -> float | None:
-    """Mean |second difference| over time of the means of blocks of 8x8 pixels that show nothing moving.
+    """Return the mean |second difference| over time of the means of static blocks of 8x8 pixels.
 
-    planes : (H, W) of one size, one after the other in time
-    still : (H // 8, W // 8), the blocks to look at. None with less than three planes or no block.
+    planes : (H, W) of one size, in order of time
+    still : (H // 8, W // 8) bool, the blocks without motion
+
+    Returns None with fewer than three planes or without a block.
     Raises FrameError for another shape of `still`.
     """
     if len(planes) < 3 or not still.any():
         return None
     means = np.stack([_block_means(plane) for plane in planes])
     if means.shape[1:] != still.shape:
-        raise FrameError(f"still blocks {still.shape} came; these planes have {means.shape[1:]}")
+        raise FrameError(f"expected still of shape {means.shape[1:]}, got {still.shape}")
     return float(np.abs(np.diff(means, n=2, axis=0))[:, still].mean())
 
 
-def lab(picture: Array) -> tuple[Floats, Floats, Floats]:
-    """CIELAB (D65) of a picture (H, W, 3) uint8 BGR as sRGB: L, a and b, (H, W) each."""
-    share = picture / 255.0
+def lab(image: Array) -> tuple[Floats, Floats, Floats]:
+    """Return CIELAB (D65) of an sRGB image (H, W, 3) uint8 BGR: L, a and b, (H, W) each."""
+    share = image / 255.0
     linear = np.where(share > 0.04045, ((share + 0.055) / 1.055) ** 2.4, share / 12.92)
     xyz = linear @ TO_XYZ.T / WHITE
     root = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
@@ -122,20 +131,22 @@ def lab(picture: Array) -> tuple[Floats, Floats, Floats]:
 
 def _check_same(one: Array, other: Array) -> None:
     if one.shape != other.shape or one.size == 0:
-        raise FrameError(f"arrays {one.shape} and {other.shape} came; give two of one size, with pixels")
+        raise FrameError(
+            f"expected two arrays of the same size with pixels, got {one.shape} and {other.shape}"
+        )
 
 
 def _window_sums(plane: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(H - 6, W - 6) sums of every 7x7 window, exact."""
+    """Return the exact sums (H - 6, W - 6) of every 7x7 window."""
     total = np.pad(plane.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
     w = WINDOW_PX
     sums: NDArray[np.int64] = total[w:, w:] - total[:-w, w:] - total[w:, :-w] + total[:-w, :-w]
     return sums
 
 
-def _sampled(picture: Array) -> Array:
-    """(2500,) largest channels at 50 x 50 places."""
-    levels = picture if picture.ndim == 2 else picture.max(axis=2)
+def _sampled(image: Array) -> Array:
+    """Return the largest channel (2500,) at 50 x 50 positions."""
+    levels = image if image.ndim == 2 else image.max(axis=2)
     y, x = (((2 * np.arange(SAMPLES) + 1) * side) // (2 * SAMPLES) for side in levels.shape)
     return levels[np.ix_(y, x)].ravel()
 

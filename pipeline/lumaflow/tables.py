@@ -1,4 +1,4 @@
-"""Constant tables of the algorithms, made on the host when a lane opens: the same bits on every device."""
+"""Constant tables of the algorithms, computed on the host when a lane opens: equal on every device."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lumaflow.geometry import Geometry
 from lumaflow.options import HogLayout, LbpMapping, Orientation
 
 LEVELS = 256
-"""Grey levels of an 8-bit frame, and the entries of a LUT."""
+"""Gray levels of an 8-bit frame: the entries of its LUT."""
 
 LBP_CELL_PX = 16
 HOG_CELL_PX = 8
@@ -22,11 +22,11 @@ HOG_BLOCK_VALUES = 36
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TileGrid:
-    """How a plane is cut into tiles, its reflected padding included (spec 4.1).
+    """The tiles of a plane, with reflected padding (spec 4.1).
 
-    columns, rows : tiles along x and y
+    columns, rows : number of tiles along x and y
     tile_width, tile_height : pixels of one tile
-    source_x : (columns * tile_width,) int32, the real column of the frame that a padded column shows
+    source_x : (columns * tile_width,) int32, the column of the frame that each padded column repeats
     source_y : (rows * tile_height,) int32, likewise for rows
     """
 
@@ -39,16 +39,16 @@ class TileGrid:
 
     @property
     def tile_pixels(self) -> int:
-        """Pixels of one tile, the sum of its histogram."""
+        """Pixels of one tile: the sum of its histogram."""
         return self.tile_width * self.tile_height
 
 
 def tile_grid(width: int, height: int, tiles: tuple[int, int], origin: tuple[int, int] = (0, 0)) -> TileGrid:
-    """Cut `width` x `height` pixels from `origin` = (x, y) on into `tiles` = (columns, rows)."""
+    """Divide `width` x `height` pixels, starting at `origin` = (x, y), into `tiles` = (columns, rows)."""
     (columns, rows), (x, y) = tiles, origin
     padded_width, padded_height = width, height
     if width % columns or height % rows:
-        # One axis that does not divide pads both: OpenCV's behaviour.
+        # As in OpenCV, both axes are padded when one size is not a multiple of its tiles.
         padded_width += columns - width % columns
         padded_height += rows - height % rows
     return TileGrid(
@@ -62,22 +62,22 @@ def tile_grid(width: int, height: int, tiles: tuple[int, int], origin: tuple[int
 
 
 def clip_limit(relative: float, tile_pixels: int, levels: int = LEVELS) -> int:
-    """Largest count of a bin before it is clipped (spec 4.2); 0 means no clipping."""
+    """Return the largest count of a bin that is not clipped (spec 4.2); 0: no clipping."""
     if relative <= 0.0:
         return 0
     return max(int(relative * tile_pixels / levels), 1)
 
 
 def lut_scale(tile_pixels: int, span: int = LEVELS - 1) -> np.float32:
-    """Factor from a cumulative count to a grey level, `span` levels above the lowest (spec 4.4)."""
+    """Return the factor from a cumulative count to one of `span` + 1 gray levels (spec 4.4)."""
     return np.float32(span) / np.float32(tile_pixels)
 
 
 @dataclass(frozen=True, slots=True)
 class LevelRange:
-    """The levels that carry a picture (spec 8, 9): of the frame, low..high, and after its mapping.
+    """Levels of the frame, low..high, that a LUT maps to out_low..out_high (spec 8, 9).
 
-    size : entries of a LUT, 2^b
+    size : entries of the LUT, 2^b
     """
 
     size: int
@@ -88,73 +88,74 @@ class LevelRange:
 
 
 def level_range(geometry: Geometry, output: Geometry) -> LevelRange:
-    """Levels of `geometry` that are mapped to those of `output`, which may have another depth."""
-    return LevelRange(1 << geometry.layout.bits, *_nominal(geometry), *_nominal(output))
+    """Return the levels of `geometry` and those of `output`, which can have another bit depth."""
+    return LevelRange(1 << geometry.layout.bits, *_nominal_range(geometry), *_nominal_range(output))
 
 
-def rescale_lut(span: LevelRange) -> NDArray[Any]:
-    """(2^b,) uint8 or uint16: the mapping that changes the depth and nothing else, levels clamped."""
-    kept = np.clip(np.arange(span.size), span.low, span.high) - span.low
-    factor = np.float32(span.out_high - span.out_low) / np.float32(span.high - span.low)
-    levels = span.out_low + np.rint(kept.astype(np.float32) * factor)
-    return np.asarray(levels, np.uint8 if span.out_high < LEVELS else np.uint16)
+def rescale_lut(levels: LevelRange) -> NDArray[Any]:
+    """Return the LUT (2^b,) uint8 or uint16 that changes the bit depth only, with levels clamped."""
+    clamped = np.clip(np.arange(levels.size), levels.low, levels.high) - levels.low
+    factor = np.float32(levels.out_high - levels.out_low) / np.float32(levels.high - levels.low)
+    rescaled = levels.out_low + np.rint(clamped.astype(np.float32) * factor)
+    return np.asarray(rescaled, np.uint8 if levels.out_high < LEVELS else np.uint16)
 
 
-def identity_lut(span: LevelRange) -> NDArray[Any]:
-    """(2^b,) uint8 or uint16: no mapping at all where the depth stays, else `rescale_lut`."""
-    if (span.low, span.high) == (span.out_low, span.out_high):
-        return np.arange(span.size).astype(np.uint8 if span.size == LEVELS else np.uint16)
-    return rescale_lut(span)
+def identity_lut(levels: LevelRange) -> NDArray[Any]:
+    """Return the LUT (2^b,) uint8 or uint16 that changes no level; `rescale_lut` if the depth differs."""
+    if (levels.low, levels.high) == (levels.out_low, levels.out_high):
+        return np.arange(levels.size).astype(np.uint8 if levels.size == LEVELS else np.uint16)
+    return rescale_lut(levels)
 
 
 def chroma_lut(geometry: Geometry, gain: float) -> NDArray[Any]:
-    """Chroma samples times `gain` about neutral, in the geometry's range; every word of its type has one.
+    """Return the LUT that multiplies the distance of chroma samples from neutral by `gain`.
 
-    Rounded half to even in double; limited chroma ends at 16 and 240 (at 8 bits).
+    It has an entry for every value of the dtype of the geometry. Rounded half to even in double precision;
+    limited-range chroma is clamped to 16..240 (at 8 bits).
     """
     bits, shift = geometry.layout.bits, geometry.shift
-    words = np.arange(1 << 8 * geometry.dtype.itemsize)
+    samples = np.arange(1 << 8 * geometry.dtype.itemsize)
     neutral, step = 1 << (bits - 1), 1 << (bits - 8)
     low, high = (16 * step, 240 * step) if geometry.limited else (0, (1 << bits) - 1)
-    levels = np.clip(np.rint(neutral + ((words >> shift) - neutral) * gain), low, high).astype(np.int64)
+    levels = np.clip(np.rint(neutral + ((samples >> shift) - neutral) * gain), low, high).astype(np.int64)
     return np.asarray(levels << shift, geometry.dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class AxisMap:
-    """How a pixel of a turned frame finds its source (spec 12): out[y, x] = source[v, u].
+    """The source (v, u) of pixel (y, x) of a reoriented frame (spec 12): out[y, x] = source[v, u].
 
     swapped : (v, u) = (x, y), else (y, x)
-    up, left : v is counted from the last row, u from the last column
+    from_bottom, from_right : v counts from the last row, u from the last column
     """
 
     swapped: bool = False
-    up: bool = False
-    left: bool = False
+    from_bottom: bool = False
+    from_right: bool = False
 
 
 def axis_map(orientation: Orientation) -> AxisMap:
-    """The turn that an orientation stands for."""
+    """Return the axis map of an orientation."""
     return {
         Orientation.NONE: AxisMap(),
         Orientation.TRANSPOSE: AxisMap(swapped=True),
-        Orientation.ROTATE90: AxisMap(swapped=True, up=True),
-        Orientation.ROTATE180: AxisMap(up=True, left=True),
-        Orientation.ROTATE270: AxisMap(swapped=True, left=True),
-        Orientation.FLIP_X: AxisMap(left=True),
-        Orientation.FLIP_Y: AxisMap(up=True),
+        Orientation.ROTATE90: AxisMap(swapped=True, from_bottom=True),
+        Orientation.ROTATE180: AxisMap(from_bottom=True, from_right=True),
+        Orientation.ROTATE270: AxisMap(swapped=True, from_right=True),
+        Orientation.FLIP_X: AxisMap(from_right=True),
+        Orientation.FLIP_Y: AxisMap(from_bottom=True),
     }[orientation]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InterpolationTable:
-    """Which two tiles each pixel of one axis lies between, and how far (spec 4.5).
+    """The two tiles to interpolate between at each pixel of one axis, and their weights (spec 4.5).
 
     first, second : (size,) int32, indices of the two tiles
-    weight : (size,) float32, share of the second
-    rest : (size,) float32, share of the first
-    edges : (tiles + 2,) int32, pixels edges[k] .. edges[k+1]-1 lie between the same two tiles:
-        max(k-1, 0) and min(k, tiles-1)
+    weight : (size,) float32, weight of the second tile
+    rest : (size,) float32, weight of the first tile: 1 - weight
+    edges : (tiles + 2,) int32, pixels edges[k] .. edges[k+1]-1 have the same two tiles: max(k-1, 0) and
+        min(k, tiles-1)
     """
 
     first: NDArray[np.int32]
@@ -165,9 +166,9 @@ class InterpolationTable:
 
 
 def interpolation_table(size: int, tile_size: int, tiles: int, origin: int = 0) -> InterpolationTable:
-    """Table of one axis of `size` pixels under `tiles` tiles of `tile_size` pixels from `origin` on.
+    """Return the table of one axis of `size` pixels, with `tiles` tiles of `tile_size` pixels from `origin`.
 
-    Pixels before and beyond the tiles see the nearest one.
+    Pixels outside the tiles use the nearest tile.
     """
     inverse = np.float32(1) / np.float32(tile_size)
     position = np.arange(-origin, size - origin, dtype=np.float32) * inverse - np.float32(0.5)
@@ -184,7 +185,7 @@ def interpolation_table(size: int, tile_size: int, tiles: int, origin: int = 0) 
 
 
 def hog_shape(geometry: Geometry, layout: HogLayout) -> tuple[int, int, int]:
-    """Shape of the HOG array of a frame; an axis is 0 where the frame is too small for a cell or block."""
+    """Return the shape of the HOG of a frame; 0 where the frame is smaller than a cell or block."""
     cells_y, cells_x = geometry.height // HOG_CELL_PX, geometry.width // HOG_CELL_PX
     if layout is HogLayout.COMPACT:
         return cells_y, cells_x, HOG_BINS
@@ -192,21 +193,22 @@ def hog_shape(geometry: Geometry, layout: HogLayout) -> tuple[int, int, int]:
 
 
 def lbp_shape(geometry: Geometry, mapping: LbpMapping) -> tuple[int, int, int]:
-    """Shape of the LBP cell histograms of a frame; the last cell of an axis may be cut off."""
+    """Return the shape of the LBP histograms of a frame; the last cell of an axis can be smaller."""
     return -(-geometry.height // LBP_CELL_PX), -(-geometry.width // LBP_CELL_PX), mapping.labels
 
 
 def hog_gamma() -> NDArray[np.float32]:
-    """(256,) float32: the square root of every grey level."""
+    """Return the gamma table (256,) float32: the square root of every gray level."""
     return np.sqrt(np.arange(LEVELS, dtype=np.float32))
 
 
 def hog_weights() -> NDArray[np.float32]:
-    """(4, 8) float32 weights of the 8 pixels of a cell along one axis, the same for rows and columns.
+    """Return the weights (4, 8) float32 of the 8 pixels of a cell along one axis (spec 10).
 
-    Row 2 * position + target: the cell is the first or second of its block (position) and votes for the
-    first or second cell of that block (target). The weight of a pixel is its row's times its column's:
-    a Gaussian about 8 (not 7.5), bilinear between cells, nothing across the block's border (spec 10).
+    Row 2 * position + target: the cell is the first or second of its block (position), and its pixels vote
+    for the first or second cell of that block (target). The weight of a pixel is the product of its row
+    weight and its column weight, from the same table: a Gaussian centred at 8 (not 7.5), times bilinear
+    interpolation between cells, without votes outside the block.
     """
     pixel = np.arange(HOG_BLOCK_PX, dtype=np.float64)
     gaussian = np.exp(-((pixel - 8.0) ** 2) / 32.0)
@@ -217,7 +219,7 @@ def hog_weights() -> NDArray[np.float32]:
 
 
 def lbp_labels(mapping: LbpMapping) -> NDArray[np.uint8]:
-    """(256,) uint8: the label of every LBP code under `mapping` (spec 11)."""
+    """Return the label (256,) uint8 of every LBP code (spec 11)."""
     label: Callable[[int], int] = {
         LbpMapping.RAW: _raw_label,
         LbpMapping.UNIFORM: _uniform_label,
@@ -227,14 +229,14 @@ def lbp_labels(mapping: LbpMapping) -> NDArray[np.uint8]:
     return np.array([label(code) for code in range(LEVELS)], dtype=np.uint8)
 
 
-def _nominal(geometry: Geometry) -> tuple[int, int]:
-    """Lowest and highest level of the range (spec 9)."""
+def _nominal_range(geometry: Geometry) -> tuple[int, int]:
+    """Return the lowest and highest level of the range (spec 9)."""
     bits = geometry.layout.bits
     return (16 << (bits - 8), 235 << (bits - 8)) if geometry.limited else (0, (1 << bits) - 1)
 
 
 def _reflect(padded: int, size: int) -> NDArray[np.int32]:
-    """(padded,) int32 reflect-101 indices into an axis of `size`, repeated as often as it takes."""
+    """Return reflect-101 indices (padded,) int32 into an axis of `size`, repeated as often as needed."""
     if size == 1:
         return np.zeros(padded, dtype=np.int32)
     period = 2 * (size - 1)
@@ -243,12 +245,12 @@ def _reflect(padded: int, size: int) -> NDArray[np.int32]:
 
 
 def _rotated(code: int, steps: int) -> int:
-    """`code` turned right by `steps` of its eight bits."""
+    """Return `code` rotated right by `steps` of its eight bits."""
     return ((code >> steps) | (code << (8 - steps))) & 0xFF
 
 
 def _is_uniform(code: int) -> bool:
-    """At most two changes between 0 and 1 around the circle."""
+    """Return True for at most two changes between 0 and 1 around the circle."""
     return (code ^ _rotated(code, 1)).bit_count() <= 2
 
 

@@ -31,7 +31,7 @@ def core_count(geometry: Geometry) -> int:
 
 @contextmanager
 def on_cores(count: int) -> Iterator[None]:
-    """Run the kernels called inside on `count` cores."""
+    """Run the kernels inside the `with` block on `count` cores."""
     before = numba.get_num_threads()
     numba.set_num_threads(count)
     try:

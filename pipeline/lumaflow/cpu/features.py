@@ -1,10 +1,10 @@
-"""HOG and LBP of a plane, with the tables and scratch they need."""
+"""HOG and LBP of planes; the extractors own the tables and scratch."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.cpu.cores import core_count
-from lumaflow.cpu.hog import SPAN, hog_blocks, hog_cells
+from lumaflow.cpu.hog import ROW_VALUES, hog_blocks, hog_cells
 from lumaflow.cpu.lbp import lbp_cells
 from lumaflow.geometry import Geometry
 from lumaflow.options import Hog, HogLayout, Lbp, Neighborhood
@@ -12,7 +12,7 @@ from lumaflow.tables import HOG_CELL_PX, hog_gamma, hog_weights, lbp_labels
 
 
 class HogExtractor:
-    """HOG of whole planes of one geometry."""
+    """Computes the HOG of planes of one geometry (spec 10)."""
 
     def __init__(self, geometry: Geometry, hog: Hog) -> None:
         self._compact = hog.layout is HogLayout.COMPACT
@@ -20,16 +20,16 @@ class HogExtractor:
         self._weights = np.ascontiguousarray(hog_weights().T)
         bands, width = 2 * core_count(geometry), geometry.width
         self._roots = np.empty((bands, HOG_CELL_PX + 2, width + 2), np.float32)
-        self._places = np.empty((bands, HOG_CELL_PX, width), np.int32)
+        self._bins = np.empty((bands, HOG_CELL_PX, width), np.int32)
         self._votes = np.empty((bands, 2, HOG_CELL_PX, width), np.float32)
-        self._rows = np.empty((bands, HOG_CELL_PX, SPAN), np.float32)
-        self._sums = np.empty((bands, 2, width // HOG_CELL_PX, 4, SPAN), np.float32)
+        self._rows = np.empty((bands, HOG_CELL_PX, ROW_VALUES), np.float32)
+        self._sums = np.empty((bands, 2, width // HOG_CELL_PX, 4, ROW_VALUES), np.float32)
 
     def compute(self, luma: NDArray[np.uint8], out: NDArray[np.float32]) -> None:
-        """HOG of `luma` (H, W) uint8 into `out`, in the layout that was opened."""
+        """Write the HOG of `luma` (H, W) uint8 to `out`, in the layout of the options."""
         if out.size == 0:
             return
-        scratch = (self._roots, self._places, self._votes)
+        scratch = (self._roots, self._bins, self._votes)
         if self._compact:
             hog_cells(luma, self._gamma, *scratch, out)
         else:
@@ -37,7 +37,7 @@ class HogExtractor:
 
 
 class LbpExtractor:
-    """LBP of whole planes of one geometry."""
+    """Computes the LBP of planes of one geometry (spec 11)."""
 
     def __init__(self, geometry: Geometry, lbp: Lbp) -> None:
         self._circle = lbp.neighborhood is Neighborhood.CIRCLE
@@ -48,6 +48,6 @@ class LbpExtractor:
     def compute(
         self, luma: NDArray[np.uint8], labels: NDArray[np.uint8] | None, cells: NDArray[np.uint16]
     ) -> None:
-        """Labels (H, W) uint8, if wanted, and cell histograms of `luma` (H, W) uint8."""
+        """Write the histograms of `luma` (H, W) uint8 to `cells`, and the labels (H, W) uint8 unless None."""
         scratch = self._labels if labels is None else labels
         lbp_cells(luma, self._circle, self._table, self._outside, scratch, cells)

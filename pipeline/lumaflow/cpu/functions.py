@@ -12,11 +12,11 @@ from lumaflow.arguments import check_out
 from lumaflow.cpu import apply
 from lumaflow.cpu.cores import limit_thread_spin
 from lumaflow.cpu.features import HogExtractor, LbpExtractor
-from lumaflow.cpu.histogram import fold_levels
+from lumaflow.cpu.histogram import clamp_bins
 from lumaflow.cpu.histogram_counter import HistogramCounter
 from lumaflow.cpu.lut_builder import LutBuilder
 from lumaflow.cpu.orientation import reorient_plane
-from lumaflow.cpu.plane import open_plane
+from lumaflow.cpu.plane import open_working_plane
 from lumaflow.cpu.tone_mapper import CpuToneMapper
 from lumaflow.errors import FrameError
 from lumaflow.geometry import Geometry
@@ -75,9 +75,9 @@ def histogram(stream: None, plane: Array, geometry: Geometry, options: Options, 
 
 
 def lut(stream: None, bins: Array, equalization: Equalization, levels: LevelRange, out: Array) -> None:
-    folded = bins.reshape(1, 1, -1).copy()
-    fold_levels(folded, levels.low, levels.high)
-    LutBuilder(equalization, levels, int(bins.sum()), 1).build(folded, out.reshape(1, 1, -1))
+    clamped = bins.reshape(1, 1, -1).copy()
+    clamp_bins(clamped, levels.low, levels.high)
+    LutBuilder(equalization, levels, int(bins.sum()), 1).build(clamped, out.reshape(1, 1, -1))
 
 
 def apply_lut(stream: None, plane: Array, lut: Array, out: Array) -> None:
@@ -90,7 +90,7 @@ def clahe(stream: None, plane: Array, geometry: Geometry, options: Options, out:
     levels = _checked(plane, geometry, options)
     bins = np.empty(1 << geometry.layout.bits, np.uint32)
     counter.count(levels, bins)
-    mapper.build(*counter.fold(bins))
+    mapper.build(*counter.clamped(bins))
     mapper.apply(levels, mapper.own, out)
 
 
@@ -108,5 +108,5 @@ def reorient(stream: None, pixels: Array, orientation: Orientation, out: Array) 
 
 def _checked(plane: Array, geometry: Geometry, options: Options) -> Array:
     """Return the plane. Raises FrameError if a value is above the bit depth."""
-    levels: Array = open_plane(geometry, geometry, options).split(plane)
+    levels: Array = open_working_plane(geometry, geometry, options).extract(plane)
     return levels

@@ -1,4 +1,4 @@
-"""The heat map: how much contrast each tile has (spec 7, 13)."""
+"""The heat map: the contrast of each tile (spec 7, 13)."""
 
 import numpy as np
 from numba import njit, prange
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 def measure_tiles(
     tiles: NDArray[np.uint32], shift: int, deviation: NDArray[np.float64], distance: NDArray[np.int64]
 ) -> None:
-    """Spread of every tile, and its distance from a flat histogram.
+    """Compute the standard deviation of every tile, and its distance to a uniform histogram.
 
     tiles : (rows, columns, 2^b) uint32
     shift : b - 8
-    deviation : (rows, columns) float64, population standard deviation in 8-bit grey levels
+    deviation : (rows, columns) float64, population standard deviation in 8-bit gray levels
     distance : (rows, columns) int64, mean distance to the uniform CDF in 1/65536
     """
     columns = tiles.shape[1]
@@ -31,7 +31,7 @@ def _deviation(bins: NDArray[np.uint32], shift: int) -> np.float64:
         pixels += count
         first += count * level
         second += count * level * level
-    # n*S2 - S1^2 leaves int64 from 12 million pixels a tile on; the spec asks for fp64 here.
+    # n*S2 - S1^2 overflows int64 above 12 million pixels a tile, so spec 13 requires float64.
     variance = np.float64(pixels) * np.float64(second) - np.float64(first) * np.float64(first)
     return np.float64(np.sqrt(max(variance, 0.0)) / np.float64(pixels))
 

@@ -1,4 +1,4 @@
-"""Counting levels: the whole plane (or a region of it) and every tile in one pass (spec 1, 4.1)."""
+"""Kernels for histograms: the whole plane, or a region, and every tile in one pass (spec 1, 4.1)."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-COUNTERS = 4
-"""Histograms kept side by side for one 8-bit tile, so that a run of equal pixels does not wait for itself."""
+PARTIALS = 4
+"""Partial histograms of one 8-bit tile: with one, equal adjacent pixels would wait for each other's store."""
 
 Levels = NDArray[Any]
 """uint8, or uint16 above 8 bits; a histogram has a bin for each level of the depth."""
@@ -26,15 +26,15 @@ def count_tiles(
     inside: Counts,
     tiles: Counts,
 ) -> None:
-    """Histograms of the tiles of a plane.
+    """Compute the histograms of the tiles of a plane.
 
-    luma : (H, W) uint8 or uint16, all of them levels of the depth
-    origin, size, tile_size : (x, y) and (width, height) in pixels of what is counted, and of a tile
+    luma : (H, W) uint8 or uint16, no value above the bit depth
+    origin, size, tile_size : (x, y) and (width, height) of the counted pixels, and (width, height) of a tile
     source_x, source_y : the reflected padding, as in `tables.TileGrid`
-    partials : (rows, columns, COUNTERS or 1, 2^b) uint32, scratch; with 1 it is not used
-    inside : (rows, columns, 2^b) uint32, counts of the real pixels alone: they sum to the plane's bins
-    tiles : (rows, columns, 2^b) uint32, counts with the padding, for CLAHE and the heat map; may be `inside`
-        where there is none
+    partials : (rows, columns, PARTIALS or 1, 2^b) uint32, scratch; not used with 1
+    inside : (rows, columns, 2^b) uint32, counts without the padding; their sum is the histogram of the plane
+    tiles : (rows, columns, 2^b) uint32, counts with the padding, for CLAHE and the heat map; can be `inside`
+        without padding
     """
     end_x, end_y = origin[0] + size[0], origin[1] + size[1]
     tile_width, tile_height = tile_size
@@ -65,9 +65,9 @@ def count_tiles(
 
 @njit(nogil=True, cache=True, parallel=True)
 def sum_tiles(inside: Counts, bands: int, bins: Counts) -> None:
-    """Add the (rows, columns, 2^b) counts of `inside` up to the plane's `bins` : (2^b,) uint32.
+    """Sum the tiles of `inside` (rows, columns, 2^b) to the histogram `bins` (2^b,) uint32.
 
-    bands : parts into which the levels are cut to be summed side by side
+    bands : parts of the levels that are summed in parallel
     """
     for band in prange(bands):
         first, last = bins.size * band // bands, bins.size * (band + 1) // bands
@@ -79,8 +79,8 @@ def sum_tiles(inside: Counts, bands: int, bins: Counts) -> None:
 
 
 @njit(nogil=True, cache=True)
-def fold_levels(tiles: Counts, low: int, high: int) -> None:
-    """Count levels outside low..high as `low` or `high` (spec 9, limited range): tiles (.., .., 2^b)."""
+def clamp_bins(tiles: Counts, low: int, high: int) -> None:
+    """Move the counts of levels outside low..high to `low` and `high` (spec 9): tiles (.., .., 2^b)."""
     for row in range(tiles.shape[0]):
         for column in range(tiles.shape[1]):
             bins = tiles[row, column]
@@ -94,7 +94,7 @@ def fold_levels(tiles: Counts, low: int, high: int) -> None:
 
 @njit(nogil=True)
 def _count_row(row: Levels, first: Counts, second: Counts, third: Counts, fourth: Counts) -> None:
-    """Count the pixels of a row, in turns into four histograms."""
+    """Count the pixels of a row alternately in four histograms."""
     one = np.uint32(1)
     even = row.size // 4 * 4
     for x in range(0, even, 4):

@@ -1,4 +1,4 @@
-"""Local binary patterns and their cell histograms (spec 11)."""
+"""Kernels for local binary patterns and their cell histograms (spec 11)."""
 
 import numpy as np
 from numba import njit, prange
@@ -10,7 +10,7 @@ Row = NDArray[np.uint8]
 
 SIDE = np.int32(29289)
 CORNER = np.int32(70711)
-"""Bilinear weights of the point of the unit circle at 45 degrees, relative to its pixel, in 1/100000."""
+"""Bilinear weights at 45 degrees on the unit circle, in 1/100000."""
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -22,12 +22,12 @@ def lbp_cells(
     labels: NDArray[np.uint8],
     cells: NDArray[np.uint16],
 ) -> None:
-    """Label every pixel and count the labels of every cell of 16x16 pixels.
+    """Compute the label of every pixel and the histogram of the labels of every cell of 16x16 pixels.
 
     luma : (H, W) uint8
-    circle : diagonal neighbours on the unit circle, else at the corners of the 3x3 square
+    circle : diagonal neighbours on the unit circle; if False, at the corners of the 3x3 square
     table : (256,) uint8, the label of a code, from `tables.lbp_labels`
-    outside : (W,) uint8 zeros, what lies above and below the plane
+    outside : (W,) uint8 zeros, the rows above and below the plane
     labels : (H, W) uint8
     cells : (ceil(H / 16), ceil(W / 16), number of labels) uint16
     """
@@ -43,7 +43,7 @@ def lbp_cells(
 
 @njit(nogil=True)
 def _count(labels: Row, table: Row, cells: NDArray[np.uint16]) -> None:
-    """Turn one row's codes into labels and count them into its row of cells."""
+    """Replace the codes of one row by labels and count them in its row of cells."""
     for x in range(labels.size):
         label = table[labels[x]]
         labels[x] = label
@@ -52,10 +52,10 @@ def _count(labels: Row, table: Row, cells: NDArray[np.uint16]) -> None:
 
 @njit(nogil=True)
 def _codes(above: Row, row: Row, below: Row, circle: bool, codes: Row) -> None:
-    """The codes of one row between its neighbours; the columns outside the plane are 0."""
+    """Compute the codes of one row; the columns outside the plane are 0."""
     _edge_code(above, row, below, circle, 0, codes)
     _edge_code(above, row, below, circle, row.size - 1, codes)
-    # Two loops, so that each becomes plain vectors.
+    # Two loops, so that the compiler vectorises each.
     if circle:
         for x in range(1, row.size - 1):
             codes[x] = _inner_code(above, row, below, True, x)
@@ -66,7 +66,7 @@ def _codes(above: Row, row: Row, below: Row, circle: bool, codes: Row) -> None:
 
 @njit(nogil=True)
 def _edge_code(above: Row, row: Row, below: Row, circle: bool, x: int, codes: Row) -> None:
-    """The code of a pixel of the first or last column."""
+    """Compute the code of a pixel of the first or last column."""
     east, northeast, southeast = _at(row, x + 1), _at(above, x + 1), _at(below, x + 1)
     west, northwest, southwest = _at(row, x - 1), _at(above, x - 1), _at(below, x - 1)
     codes[x] = _code(
@@ -108,20 +108,20 @@ def _code(
     s: np.uint8,
     se: np.uint8,
 ) -> np.uint8:
-    """Code of a pixel `c` among its neighbours: bit k looks at angle k * 45 degrees, ties are 1."""
+    """Return the code of pixel `c`: bit k compares the neighbour at k * 45 degrees; ties are 1."""
     axes = (e >= c) << 0 | (n >= c) << 2 | (w >= c) << 4 | (s >= c) << 6
     if circle:
-        ne_bit, nw_bit = _reaches(c, e, n, ne), _reaches(c, w, n, nw)
-        sw_bit, se_bit = _reaches(c, w, s, sw), _reaches(c, e, s, se)
+        ne_bit, nw_bit = _is_at_least(c, e, n, ne), _is_at_least(c, w, n, nw)
+        sw_bit, se_bit = _is_at_least(c, w, s, sw), _is_at_least(c, e, s, se)
     else:
         ne_bit, nw_bit, sw_bit, se_bit = ne >= c, nw >= c, sw >= c, se >= c
     return np.uint8(axes | ne_bit << 1 | nw_bit << 3 | sw_bit << 5 | se_bit << 7)
 
 
 @njit(nogil=True, inline="always")
-def _reaches(centre: np.uint8, beside: np.uint8, over: np.uint8, corner: np.uint8) -> np.bool:
-    """Whether the point on the circle towards `corner` is at least `centre`, in exact integers."""
+def _is_at_least(centre: np.uint8, horizontal: np.uint8, vertical: np.uint8, corner: np.uint8) -> np.bool:
+    """Compare the point on the circle towards `corner` with `centre`, in exact integers."""
     middle = np.int32(centre)
-    sides = np.int32(beside) + np.int32(over) - np.int32(2) * middle
-    # The cast keeps Numba's integers from growing to 64 bits.
+    sides = np.int32(horizontal) + np.int32(vertical) - np.int32(2) * middle
+    # The cast prevents promotion to int64 by Numba.
     return np.int32(SIDE * sides + CORNER * (np.int32(corner) - middle)) >= np.int32(0)

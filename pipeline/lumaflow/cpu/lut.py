@@ -1,7 +1,7 @@
-"""From histograms to mappings (spec 2, 3, 4, 8, 9).
+"""Kernels that build LUTs from histograms (spec 2, 3, 4, 8, 9).
 
-Levels of the frame that carry a picture, low..high, become levels out_low..out_high. Histograms are
-folded: nothing lies outside low..high. LUTs are total: levels outside map as `low` or `high`.
+A LUT maps levels low..high of the frame to out_low..out_high; levels outside map as `low` or `high`.
+Histograms are clamped: they count nothing outside low..high.
 """
 
 from typing import Any
@@ -19,13 +19,13 @@ NO_LIMIT = 1 << 62
 
 
 @njit(nogil=True, cache=True)
-def equalize_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
-    """Global equalisation: `bins` (2^b,) uint32 to a total, monotone `lut` (2^b,) uint8 or uint16.
+def equalize_lut(bins: Counts, levels: Range, rescale: Lut, lut: Lut) -> None:
+    """Write the LUT (2^b,) uint8 or uint16 of global equalisation of `bins` (2^b,) uint32.
 
-    A constant frame has nothing to equalise: its LUT is `plain`, which changes at most the depth.
+    The LUT of a constant frame is `rescale`, which changes the bit depth only.
     """
     low, high, out_low, out_high = levels
-    # Seen from `low` on, indices start at 0, which spares Numba the test for negative ones.
+    # Slices from `low`: indices start at 0, so Numba skips the negative-index check.
     counts, inner = bins[low : high + 1], lut[low : high + 1]
     first = 0
     while counts[first] == 0:
@@ -34,7 +34,7 @@ def equalize_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
     for level in range(first + 1, counts.size):
         rest += np.int64(counts[level])
     if rest == 0:
-        lut[:] = plain
+        lut[:] = rescale
         return
     top = np.float32(out_high - out_low)
     scale = top / np.float32(rest)
@@ -48,34 +48,34 @@ def equalize_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
 
 @njit(nogil=True, cache=True, parallel=True)
 def clahe_luts(
-    tiles: Counts, limit: int, scale: np.float32, levels: Range, totals: NDArray[np.int32], luts: Lut
+    tiles: Counts, limit: int, scale: np.float32, levels: Range, cumulative: NDArray[np.int32], luts: Lut
 ) -> None:
-    """Contrast-limited equalisation of every tile.
+    """Write the LUTs of contrast-limited equalisation of every tile.
 
-    tiles : (rows, columns, 2^b) uint32; (1, 1, 2^b) for the global mode `clipped`
+    tiles : (rows, columns, 2^b) uint32; (1, 1, 2^b) for Mode.CLIPPED
     limit : largest count of a bin, 0 for no clipping
     scale : `tables.lut_scale` of a tile
-    totals : (bands, 2^b) int32, scratch, a row for each band of tiles
+    cumulative : (bands, 2^b) int32, scratch, a row for each band of tiles
     luts : (rows, columns, 2^b) uint8 or uint16
     """
-    columns, bands = tiles.shape[1], totals.shape[0]
+    columns, bands = tiles.shape[1], cumulative.shape[0]
     count = tiles.shape[0] * columns
     for band in prange(bands):
         for tile in range(count * band // bands, count * (band + 1) // bands):
             row, column = tile // columns, tile % columns
-            _clahe_lut(tiles[row, column], limit, scale, levels, totals[band], luts[row, column])
+            _clahe_lut(tiles[row, column], limit, scale, levels, cumulative[band], luts[row, column])
 
 
 @njit(nogil=True, cache=True)
-def stretch_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
-    """A straight line from the 0.1st to the 99.9th percentile; `plain` where these are one level."""
+def stretch_lut(bins: Counts, levels: Range, rescale: Lut, lut: Lut) -> None:
+    """Write a linear LUT from the 0.1st to the 99.9th percentile; `rescale` if both are the same level."""
     low, high, out_low, out_high = levels
     pixels = np.int64(0)
     for level in range(low, high + 1):
         pixels += np.int64(bins[level])
     first, last = _percentile(bins, low, pixels), _percentile(bins, low, 999 * pixels)
     if first == last:
-        lut[:] = plain
+        lut[:] = rescale
         return
     scale = np.float32(out_high - out_low) / np.float32(last - first)
     for level in range(lut.size):
@@ -85,7 +85,7 @@ def stretch_lut(bins: Counts, levels: Range, plain: Lut, lut: Lut) -> None:
 
 @njit(nogil=True)
 def _percentile(bins: Counts, low: int, thousandths: np.int64) -> int:
-    """Smallest level up to which at least so many thousandths of a pixel lie."""
+    """Return the smallest level whose cumulative count is at least `thousandths` / 1000 pixels."""
     level, total = low, np.int64(bins[low])
     while 1000 * total < thousandths:
         level += 1
@@ -95,35 +95,35 @@ def _percentile(bins: Counts, low: int, thousandths: np.int64) -> int:
 
 @njit(nogil=True)
 def _clahe_lut(
-    bins: Counts, limit: int, scale: np.float32, levels: Range, totals: NDArray[np.int32], lut: Lut
+    bins: Counts, limit: int, scale: np.float32, levels: Range, cumulative: NDArray[np.int32], lut: Lut
 ) -> None:
     low, high, out_low, out_high = levels
     inner, top = lut[low : high + 1], np.float32(out_high - out_low)
-    _sum_clipped(bins[low : high + 1], limit, totals)
+    _accumulate_clipped(bins[low : high + 1], limit, cumulative)
     for level in range(inner.size):
-        inner[level] = np.int32(out_low + _level(np.float32(totals[level]) * scale, top))
+        inner[level] = np.int32(out_low + _level(np.float32(cumulative[level]) * scale, top))
     _extend(lut, low, high)
 
 
 @njit(nogil=True)
-def _sum_clipped(counts: Counts, limit: int, totals: NDArray[np.int32]) -> None:
-    """Cumulative counts, cut off at the limit; what was cut off is spread over all levels."""
-    most = np.int64(limit if limit > 0 else NO_LIMIT)
+def _accumulate_clipped(counts: Counts, limit: int, cumulative: NDArray[np.int32]) -> None:
+    """Write cumulative counts, clipped at the limit; the excess is redistributed to all levels."""
+    limit_count = np.int64(limit if limit > 0 else NO_LIMIT)
     excess = np.int64(0)
     for level in range(counts.size):
-        excess += max(np.int64(counts[level]) - most, np.int64(0))
+        excess += max(np.int64(counts[level]) - limit_count, np.int64(0))
     share, remainder = excess // counts.size, excess % counts.size
     total = np.int64(0)
     for level in range(counts.size):
-        total += share + min(np.int64(counts[level]), most)
-        totals[level] = total
-    # The remainder goes to every step-th level from the lowest on, one each: the k-th raises all after it.
+        total += share + min(np.int64(counts[level]), limit_count)
+        cumulative[level] = total
+    # The remainder: one count for every step-th level; each raises all cumulative counts after it.
     step = counts.size // remainder if remainder > 0 else 0
-    for given in range(remainder):
-        for level in range(given * step, (given + 1) * step):
-            totals[level] += np.int32(given + 1)
+    for index in range(remainder):
+        for level in range(index * step, (index + 1) * step):
+            cumulative[level] += np.int32(index + 1)
     for level in range(remainder * step, counts.size):
-        totals[level] += np.int32(remainder)
+        cumulative[level] += np.int32(remainder)
 
 
 @njit(nogil=True)
@@ -134,6 +134,6 @@ def _level(value: np.float32, top: np.float32) -> np.int32:
 
 @njit(nogil=True)
 def _extend(lut: Lut, low: int, high: int) -> None:
-    """Levels outside the range map as its ends."""
+    """Map levels outside low..high as `low` and `high`."""
     lut[:low] = lut[low]
     lut[high + 1 :] = lut[high]

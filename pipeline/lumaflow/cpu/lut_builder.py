@@ -27,7 +27,7 @@ class LutBuilder:
         self._cumulative = np.empty((cores, levels.size), np.int32)
 
     def build(self, counts: NDArray[np.uint32], luts: NDArray[Any]) -> None:
-        """Write `luts` (rows, columns, 2^b) from folded `counts` (rows, columns, 2^b)."""
+        """Write `luts` (rows, columns, 2^b) from clamped `counts` (rows, columns, 2^b)."""
         if self._mode is Mode.EQUALIZE:
             equalize_lut(counts[0, 0], self._levels, self._rescale, luts[0, 0])
         elif self._mode is Mode.STRETCH:

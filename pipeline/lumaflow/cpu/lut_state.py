@@ -1,4 +1,4 @@
-"""The mapping of the previous frame, kept from one frame to the next (spec 5)."""
+"""The LUTs of the previous good frame, kept for the next one (spec 5)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,29 +14,28 @@ Luts = NDArray[Any]
 
 
 class LutState:
-    """The LUTs of the last good frame of a lane: those of its output and, beside a deep one, of the display.
+    """Keeps the LUTs of the last good frame of a lane: one array each of output and, above 8 bits, display.
 
-    own : LUTs (rows, columns, 2^b) of the frame at hand, written anew for every frame
+    own : arrays (rows, columns, 2^b) that hold the LUTs of the current frame
     """
 
     def __init__(self, mode: Mode, own: Sequence[Luts]) -> None:
         self._own = own
-        self._kept = [np.empty_like(luts) for luts in own]
-        self._succession = LutSelector(mode)
+        self._previous = [np.empty_like(luts) for luts in own]
+        self._selector = LutSelector(mode)
 
     def reset(self) -> None:
-        """Forget the mapping: the next frame uses its own."""
-        self._succession.reset()
+        """Discard the kept LUTs: the next frame uses its own."""
+        self._selector.reset()
 
-    def advance(self, corrupt: bool, chosen: Sequence[Luts]) -> tuple[LutKind, int]:
-        """Write the LUTs to apply to this frame to `chosen`; say whose they are and their age in frames.
+    def advance(self, corrupt: bool, selected: Sequence[Luts]) -> tuple[LutKind, int]:
+        """Copy the LUTs for the current frame to `selected`; return their kind and age in frames.
 
-        `own` becomes the mapping of the next frame, unless this one is corrupt: it is mapped, but never maps
-        another.
+        `own` is kept for the next frame, unless the current one is corrupt.
         """
-        kind, age = self._succession.advance(corrupt)
-        for own, kept, luts in zip(self._own, self._kept, chosen, strict=True):
-            np.copyto(luts, kept if kind is LutKind.PREVIOUS else own)
+        kind, age = self._selector.advance(corrupt)
+        for own, previous, luts in zip(self._own, self._previous, selected, strict=True):
+            np.copyto(luts, previous if kind is LutKind.PREVIOUS else own)
             if not corrupt:
-                np.copyto(kept, own)
+                np.copyto(previous, own)
         return kind, age

@@ -1,4 +1,4 @@
-"""Luma samples between chroma samples, as in yuyv and uyvy (spec 9)."""
+"""Kernels for packed 4:2:2 formats, yuyv and uyvy, with luma and chroma interleaved (spec 9)."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ Bytes = NDArray[np.uint8]
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def read_luma(pixels: Bytes, channel: int, luma: Bytes) -> None:
-    """`luma` (H, W) from `pixels` (H, W', 2), of which W' - W pairs at the end are no pixels."""
+def extract_luma(pixels: Bytes, channel: int, luma: Bytes) -> None:
+    """Copy the luma of `pixels` (H, W', 2) to `luma` (H, W); W' is W rounded up to even."""
     for y in prange(luma.shape[0]):
-        _pick_row(pixels[y], channel, luma[y])
+        _extract_row(pixels[y], channel, luma[y])
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def write_luma(luma: Bytes, channel: int, out: Bytes) -> None:
-    """Exchange the luma of `out` (H, W', 2) for `luma` (H, W)."""
+def insert_luma(luma: Bytes, channel: int, out: Bytes) -> None:
+    """Replace the luma of `out` (H, W', 2) with `luma` (H, W)."""
     for y in prange(luma.shape[0]):
         row, pairs = luma[y], out[y]
         for x in range(row.size):
@@ -27,7 +27,7 @@ def write_luma(luma: Bytes, channel: int, out: Bytes) -> None:
 
 @njit(nogil=True, cache=True, parallel=True)
 def map_chroma(lut: Any, channel: int, out: Bytes) -> None:
-    """See the chroma of `out` (H, W', 2), which is `channel`, through `lut` (256,)."""
+    """Apply `lut` (256,) to the chroma of `out` (H, W', 2), stored in `channel`, in place."""
     for y in prange(out.shape[0]):
         pairs = out[y]
         for x in range(pairs.shape[0]):
@@ -35,8 +35,8 @@ def map_chroma(lut: Any, channel: int, out: Bytes) -> None:
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def exchange_lumas(channel: int, out: Bytes) -> None:
-    """Exchange the two lumas of every pair of pixels of `out` (H, W', 2), in place."""
+def swap_lumas(channel: int, out: Bytes) -> None:
+    """Swap the two luma samples of every pair of pixels of `out` (H, W', 2), in place."""
     for y in prange(out.shape[0]):
         pairs = out[y]
         for x in range(0, pairs.shape[0], 2):
@@ -46,6 +46,6 @@ def exchange_lumas(channel: int, out: Bytes) -> None:
 
 
 @njit(nogil=True)
-def _pick_row(pairs: Bytes, channel: int, row: Bytes) -> None:
+def _extract_row(pairs: Bytes, channel: int, row: Bytes) -> None:
     for x in range(row.size):
         row[x] = pairs[x, channel]

@@ -1,4 +1,4 @@
-"""The plane of a frame that is counted and mapped: pixels, luma, or a part of colour (spec 8, 9)."""
+"""The working plane of a frame, which is counted and mapped: gray, luma, or V of HSV (spec 8, 9)."""
 
 from typing import Any, Protocol
 
@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.cpu.color import luma_plane, recolor_luma, recolor_value, value_plane
-from lumaflow.cpu.packed422 import map_chroma, read_luma, write_luma
-from lumaflow.cpu.u16 import clamp_words, highest, lower_words, raise_levels
+from lumaflow.cpu.packed422 import extract_luma, insert_luma, map_chroma
+from lumaflow.cpu.u16 import clamp_samples, max_sample, shift_left, shift_right
 from lumaflow.formats import Chroma, Family
 from lumaflow.geometry import Geometry
 from lumaflow.lane import above_bit_depth
@@ -18,29 +18,31 @@ from lumaflow.tables import chroma_lut
 Levels = NDArray[Any]
 
 
-class Plane(Protocol):
-    """How a lane gets at the plane of one pixel format, and back. `pixels` and `out` are first planes.
+class WorkingPlane(Protocol):
+    """Extracts the working plane of one pixel format, and inserts it again after mapping.
 
-    clamped : values beyond the depth in the frame split last
+    `pixels` and `out` are the first planes of a frame.
+
+    clamped : number of values above the bit depth in the last extracted frame
     """
 
     clamped: int
 
-    def split(self, pixels: Levels) -> Levels:
-        """The (H, W) plane of `pixels` that is counted and mapped. Raises FrameError (values)."""
+    def extract(self, pixels: Levels) -> Levels:
+        """Return the working plane (H, W). Raises FrameError for a value above the bit depth."""
 
-    def mapped(self, out: Levels) -> Levels:
-        """Where the mapped plane goes, before `join` makes the frame's `out` of it."""
+    def target(self, out: Levels) -> Levels:
+        """Return the array for the mapped plane, to be written before `insert`."""
 
-    def join(self, pixels: Levels, out: Levels) -> None:
-        """Make `out` of `pixels` and the mapped plane."""
+    def insert(self, pixels: Levels, out: Levels) -> None:
+        """Write `out` from `pixels` and the mapped plane."""
 
     def luma(self, out: Levels) -> Levels:
-        """The (H, W) luma of the enhanced frame, for the features of a frame of 8 bits."""
+        """Return the luma (H, W) of the enhanced frame, for the features of 8-bit frames."""
 
 
-def open_plane(geometry: Geometry, output: Geometry, options: Options) -> Plane:
-    """The plane of this turned geometry; scratch is taken here."""
+def open_working_plane(geometry: Geometry, output: Geometry, options: Options) -> WorkingPlane:
+    """Return the working plane of a geometry; allocates its scratch."""
     if geometry.layout.family is Family.RGB:
         return ColorPlane(geometry, options)
     if geometry.layout.chroma is Chroma.PACKED:
@@ -51,25 +53,25 @@ def open_plane(geometry: Geometry, output: Geometry, options: Options) -> Plane:
 
 
 class PlaneU8:
-    """A gray frame of 8 bits, or the luma beside its chroma, is its own plane: nothing is copied."""
+    """8-bit gray, or the luma plane of nv12 and i420: used without a copy."""
 
     clamped = 0
 
-    def split(self, pixels: Levels) -> Levels:
+    def extract(self, pixels: Levels) -> Levels:
         return pixels
 
-    def mapped(self, out: Levels) -> Levels:
+    def target(self, out: Levels) -> Levels:
         return out
 
-    def join(self, pixels: Levels, out: Levels) -> None:
-        """The mapped plane already lies in `out`."""
+    def insert(self, pixels: Levels, out: Levels) -> None:
+        """Nothing to do: the mapped plane is `out`."""
 
     def luma(self, out: Levels) -> Levels:
         return out
 
 
 class PlaneU16:
-    """Levels of 10 to 16 bits in words, aligned to either end."""
+    """Gray or luma of 10 to 16 bits, LSB-aligned or MSB-aligned."""
 
     def __init__(self, geometry: Geometry, output: Geometry, clamp: bool) -> None:
         self.clamped = 0
@@ -77,62 +79,62 @@ class PlaneU16:
         self._clamp = clamp
         self._top = (1 << geometry.layout.bits) - 1
         self._shift = geometry.shift
-        self._raise = output.shift
+        self._out_shift = output.shift
         self._scratch = np.empty(geometry.shape if self._shift or clamp else (0, 0), np.uint16)
 
-    def split(self, pixels: Levels) -> Levels:
+    def extract(self, pixels: Levels) -> Levels:
         if self._shift:
-            lower_words(pixels, self._shift, self._scratch)
+            shift_right(pixels, self._shift, self._scratch)
             return self._scratch
         if self._clamp:
-            self.clamped = int(clamp_words(pixels, self._top, self._scratch))
+            self.clamped = int(clamp_samples(pixels, self._top, self._scratch))
             return self._scratch
-        value = int(highest(pixels))
+        value = int(max_sample(pixels))
         if value > self._top:
             raise above_bit_depth(self._geometry, value)
         return pixels
 
-    def mapped(self, out: Levels) -> Levels:
+    def target(self, out: Levels) -> Levels:
         return out
 
-    def join(self, pixels: Levels, out: Levels) -> None:
-        if self._raise:
-            raise_levels(out, self._raise)
+    def insert(self, pixels: Levels, out: Levels) -> None:
+        if self._out_shift:
+            shift_left(out, self._out_shift)
 
     def luma(self, out: Levels) -> Levels:
         return out
 
 
 class ColorPlane:
-    """The value or the luma of a frame of three colours, with or without alpha."""
+    """V of HSV, or the luma, of an RGB frame with or without alpha."""
 
     clamped = 0
 
     def __init__(self, geometry: Geometry, options: Options) -> None:
         self._value = options.equalization.color is ColorMode.VALUE
         self._red_first = geometry.layout.blue == 2
-        self._window = mapped_rect(geometry, options.region)
-        self._beside = outside_rects(geometry, self._window)
+        self._rect = mapped_rect(geometry, options.region)
+        self._outside_rects = outside_rects(geometry, self._rect)
         shape = (geometry.height, geometry.width)
         self._raw, self._mapped, self._luma = (np.empty(shape, np.uint8) for _ in range(3))
 
-    def split(self, pixels: Levels) -> Levels:
+    def extract(self, pixels: Levels) -> Levels:
         if self._value:
             value_plane(_flat(pixels), self._raw)
         else:
             luma_plane(_flat(pixels), self._red_first, self._raw)
         return self._raw
 
-    def mapped(self, out: Levels) -> Levels:
+    def target(self, out: Levels) -> Levels:
         return self._mapped
 
-    def join(self, pixels: Levels, out: Levels) -> None:
+    def insert(self, pixels: Levels, out: Levels) -> None:
         planes = (_flat(pixels), self._raw, self._mapped)
         if self._value:
-            recolor_value(*planes, self._window, _flat(out))
+            recolor_value(*planes, self._rect, _flat(out))
         else:
-            recolor_luma(*planes, self._red_first, self._window, _flat(out))
-        for left, top, right, bottom in self._beside:
+            recolor_luma(*planes, self._red_first, self._rect, _flat(out))
+        for left, top, right, bottom in self._outside_rects:
             np.copyto(out[top:bottom, left:right], pixels[top:bottom, left:right])
 
     def luma(self, out: Levels) -> Levels:
@@ -141,7 +143,7 @@ class ColorPlane:
 
 
 class Packed422Plane:
-    """The luma between the chroma of yuyv and uyvy."""
+    """The luma of yuyv and uyvy."""
 
     clamped = 0
 
@@ -151,25 +153,25 @@ class Packed422Plane:
         shape = (geometry.height, geometry.width)
         self._raw, self._mapped = (np.empty(shape, np.uint8) for _ in range(2))
 
-    def split(self, pixels: Levels) -> Levels:
-        read_luma(pixels, self._channel, self._raw)
+    def extract(self, pixels: Levels) -> Levels:
+        extract_luma(pixels, self._channel, self._raw)
         return self._raw
 
-    def mapped(self, out: Levels) -> Levels:
+    def target(self, out: Levels) -> Levels:
         return self._mapped
 
-    def join(self, pixels: Levels, out: Levels) -> None:
+    def insert(self, pixels: Levels, out: Levels) -> None:
         if out is not pixels:
             np.copyto(out, pixels)
-        write_luma(self._mapped, self._channel, out)
+        insert_luma(self._mapped, self._channel, out)
         if self._chroma is not None:
             map_chroma(self._chroma, 1 - self._channel, out)
 
     def luma(self, out: Levels) -> Levels:
-        read_luma(out, self._channel, self._mapped)
+        extract_luma(out, self._channel, self._mapped)
         return self._mapped
 
 
 def _flat(pixels: Levels) -> Levels:
-    """Interleaved colours as rows of channels * W samples; a view."""
+    """Return a view of interleaved pixels as rows of channels * W samples."""
     return pixels.reshape(pixels.shape[0], -1)

@@ -39,24 +39,25 @@ class CpuSlot:
         assert result is not None
         return result
 
-    def take(self, frame: Frame) -> tuple[Plane, ...]:
-        """The frame's planes as the kernels want them: where they lie, or copied in.
+    def input_planes(self, frame: Frame) -> tuple[Plane, ...]:
+        """Return the planes of the frame; those the kernels cannot read are copied to the slot.
 
-        Kernels are compiled for one kind of array, packed and writable; any other is copied.
+        The kernels are compiled for contiguous, writable arrays only.
         """
         return tuple(
-            _packed(plane, own, copy=True) for plane, own in zip(frame.planes, self.input.planes, strict=True)
+            _contiguous(plane, own, copy=True)
+            for plane, own in zip(frame.planes, self.input.planes, strict=True)
         )
 
-    def target(self, out: Frame | None) -> tuple[Plane, ...]:
-        """Where the kernels write the enhanced planes: into `out` where packed, else into the slot."""
+    def output_planes(self, out: Frame | None) -> tuple[Plane, ...]:
+        """Return the planes that the kernels write: those of `out` if contiguous, else those of the slot."""
         own = self.output.planes
         if out is None:
             return own
-        return tuple(_packed(plane, own, copy=False) for plane, own in zip(out.planes, own, strict=True))
+        return tuple(_contiguous(plane, own, copy=False) for plane, own in zip(out.planes, own, strict=True))
 
 
-def _packed(plane: Plane, own: Plane, *, copy: bool) -> Plane:
+def _contiguous(plane: Plane, own: Plane, *, copy: bool) -> Plane:
     plain = np.asarray(plane)
     if plain.flags.c_contiguous and plain.flags.writeable and plain.flags.aligned:
         return plain

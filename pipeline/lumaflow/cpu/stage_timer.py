@@ -1,4 +1,4 @@
-"""The time of every stage of a step."""
+"""Measure the duration of every stage of a step."""
 
 from time import perf_counter
 
@@ -6,13 +6,17 @@ from lumaflow.stage import Stage
 
 
 class StageTimer:
-    """Starts when it is made; each `lap` gives the time since the last one to a stage, in seconds."""
+    """Starts on construction; `record` assigns the time since the last call to a stage.
+
+    stage_seconds : the durations so far
+    """
 
     def __init__(self) -> None:
         self.stage_seconds: dict[Stage, float] = {}
         self._last = perf_counter()
 
-    def lap(self, stage: Stage) -> None:
+    def record(self, stage: Stage) -> None:
+        """End a stage; the next one starts now."""
         now = perf_counter()
         self.stage_seconds[stage] = now - self._last
         self._last = now

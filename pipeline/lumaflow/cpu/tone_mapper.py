@@ -51,7 +51,7 @@ class CpuToneMapper:
         return self._own
 
     def build(self, bins: Counts, tiles: Counts) -> None:
-        """Build the LUTs from folded counts: bins (1, 1, 2^b), tiles (rows, columns, 2^b)."""
+        """Build the LUTs from clamped counts: bins (1, 1, 2^b), tiles (rows, columns, 2^b)."""
         if self._mode is not Mode.IDENTITY:
             self._builder.build(tiles if self._mode is Mode.CLAHE else bins, self._own)
 

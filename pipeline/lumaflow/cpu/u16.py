@@ -1,4 +1,4 @@
-"""Samples of 10 to 16 bits: from their words to plain levels and back (spec 8)."""
+"""Kernels for samples of 10 to 16 bits: range check, clamping, alignment (spec 8)."""
 
 from typing import Any
 
@@ -6,39 +6,39 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint16]
+Samples = NDArray[np.uint16]
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def highest(words: Words) -> Any:
-    """The largest value of `words` (H, W) uint16."""
+def max_sample(samples: Samples) -> Any:
+    """Return the largest value of `samples` (H, W) uint16."""
     top = np.uint16(0)
-    for y in prange(words.shape[0]):
-        top = max(top, _row_top(words[y]))
+    for y in prange(samples.shape[0]):
+        top = max(top, _row_max(samples[y]))
     return top
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def clamp_words(words: Words, top: int, out: Words) -> Any:
-    """`out` = `words` (H, W) uint16 with at most `top`; returns how many were more."""
+def clamp_samples(samples: Samples, top: int, out: Samples) -> Any:
+    """Write `samples` (H, W) uint16, clamped to `top`, to `out`; return the number of values above `top`."""
     count = 0
-    for y in prange(words.shape[0]):
-        count += _clamp_row(words[y], np.uint16(top), out[y])
+    for y in prange(samples.shape[0]):
+        count += _clamp_row(samples[y], np.uint16(top), out[y])
     return count
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def lower_words(words: Words, shift: int, out: Words) -> None:
-    """`out` = `words` >> `shift`, (H, W) uint16: levels of MSB-aligned words."""
-    for y in prange(words.shape[0]):
-        row, levels = words[y], out[y]
+def shift_right(samples: Samples, shift: int, out: Samples) -> None:
+    """Write `samples` >> `shift`, (H, W) uint16, to `out`: MSB-aligned samples to LSB alignment."""
+    for y in prange(samples.shape[0]):
+        row, levels = samples[y], out[y]
         for x in range(row.size):
             levels[x] = row[x] >> np.uint16(shift)
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def raise_levels(levels: Words, shift: int) -> None:
-    """`levels` (H, W) uint16 to MSB-aligned words, in place."""
+def shift_left(levels: Samples, shift: int) -> None:
+    """Shift `levels` (H, W) uint16 left in place: LSB-aligned samples to MSB alignment."""
     for y in prange(levels.shape[0]):
         row = levels[y]
         for x in range(row.size):
@@ -46,7 +46,7 @@ def raise_levels(levels: Words, shift: int) -> None:
 
 
 @njit(nogil=True)
-def _row_top(row: Words) -> np.uint16:
+def _row_max(row: Samples) -> np.uint16:
     top = np.uint16(0)
     for x in range(row.size):
         top = max(top, row[x])
@@ -54,7 +54,7 @@ def _row_top(row: Words) -> np.uint16:
 
 
 @njit(nogil=True)
-def _clamp_row(row: Words, top: np.uint16, out: Words) -> int:
+def _clamp_row(row: Samples, top: np.uint16, out: Samples) -> int:
     count = 0
     for x in range(row.size):
         count += row[x] > top

@@ -46,7 +46,7 @@ def plan_reorient(
         reorient_kernel(turn.swapped, pixel_bytes, luma),
         grid,
         (THREADS, 1, 1),
-        (np.int32(turn.up), np.int32(turn.left)),
+        (np.int32(turn.from_bottom), np.int32(turn.from_right)),
     )
 
 
