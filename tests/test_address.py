@@ -137,7 +137,7 @@ NASTY = [
 @pytest.mark.parametrize("url", NASTY)
 def test_a_password_is_struck_out_of_every_text(url: str) -> None:
     redactor = Redactor()
-    redactor.learn(url)
+    redactor.add_url(url)
     for text in (url, f"[Errno 5] x: '{url}'; again", f'"{url}",', *secrets_in(url)):
         assert CANARY not in redact_urls(text) or "://" not in text
         assert CANARY not in redactor.text(text)

@@ -231,7 +231,7 @@ def test_a_full_queue_is_a_429_that_says_when_to_come_again(small: RunningServic
         answer = small.client.post(
             "/v1/sources/full/frames", content=jpeg(), headers={"Content-Type": "image/jpeg"}
         )
-        check_problem(answer, 429, "2 frames of 'full' are waiting")
+        check_problem(answer, 429, "queue of 'full' is full (2 frames)")
         assert int(answer.headers["Retry-After"]) >= 1
         assert answer.headers["Connection"] == "close"
     wait_for_slots(small, 0)
@@ -271,7 +271,7 @@ def test_viewers_are_bounded_and_one_that_leaves_makes_room(small: RunningServic
         next(pictures)
         with small.client.stream("GET", live) as second:
             assert second.status_code == 429
-            assert b"1 viewers are watching" in second.read()
+            assert b"1 viewers are connected" in second.read()
         pictures.close()
     end = time.monotonic() + 20
     while True:

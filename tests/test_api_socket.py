@@ -229,7 +229,7 @@ def closing(client: httpx.Client, path: str, meanwhile: Callable[[], object]) ->
 
 def test_live_of_an_unknown_source_closes_and_says_so(client: httpx.Client) -> None:
     code, reason = closing(client, "nobody/live", lambda: None)
-    assert (code, "no source 'nobody'" in reason) == (4404, True)
+    assert (code, "unknown source 'nobody'" in reason) == (4404, True)
 
 
 def test_live_ends_when_its_source_is_deleted(client: httpx.Client) -> None:

@@ -175,4 +175,4 @@ def test_an_unknown_source_is_a_404_that_says_what_to_do(
 ) -> None:
     answer = client.request(method, f"/v1/sources/nobody{path}", json={} if method == "PATCH" else None)
     assert answer.status_code == 404
-    assert "no source 'nobody'; send it a frame" in answer.json()["detail"]
+    assert "unknown source 'nobody'; send it a frame" in answer.json()["detail"]

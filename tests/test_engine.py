@@ -15,10 +15,11 @@ from structlog.testing import capture_logs
 from conftest import START_SECONDS
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.config.settings import Settings
-from lumaflow_service.control.engine import Engine, pause_after
+from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.metrics import Metrics
-from lumaflow_service.control.sources import Sources, Upload
+from lumaflow_service.control.sources import FrameRequest, Sources
 from lumaflow_service.errors import BadFrameError, BusyError, WorkerUnavailableError
+from lumaflow_service.ipc.backoff import crash_backoff_seconds
 from lumaflow_service.ipc.child import Child
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.media_type import MediaType
@@ -115,14 +116,14 @@ def test_the_last_words_of_a_child_that_left_mail_unread_are_heard() -> None:
 
 def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(engine: Engine) -> None:
-        while "compiling" not in engine.pause_words:
-            assert engine.pause_words == "the worker is starting; try again in a few seconds"
+        while "compiling" not in engine.unavailable_reason:
+            assert engine.unavailable_reason == "the worker is starting; try again in a few seconds"
             await asyncio.sleep(0.001)
         with pytest.raises(WorkerUnavailableError, match="compiling its lanes, once on this machine; try"):
             engine.submit(JOB)
         await ready(engine)
 
-    monkeypatch.setattr("lumaflow_service.control.engine.SOON_SECONDS", 0.0)
+    monkeypatch.setattr("lumaflow_service.control.engine.COMPILE_HINT_SECONDS", 0.0)
     with capture_logs() as events:
         starting(check)
     said = {event["event"].partition(",")[0] for event in events}
@@ -192,11 +193,11 @@ def test_a_device_that_is_not_there_is_a_failure_for_good() -> None:
 
 def test_a_queue_takes_so_many_frames_and_no_more() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
-        sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
-        with sources.enter("gate"), sources.enter("gate"):
-            with pytest.raises(BusyError, match="2 frames of 'gate' are waiting"), sources.enter("gate"):
+        sources = Sources(engine, Metrics(CollectorRegistry()), max_sources=2, queue_depth=2)
+        with sources.enqueue("gate"), sources.enqueue("gate"):
+            with pytest.raises(BusyError, match="the queue of 'gate' is full"), sources.enqueue("gate"):
                 pass
-            with sources.enter("yard"), pytest.raises(BusyError, match="2 sources are in use"):
+            with sources.enqueue("yard"), pytest.raises(BusyError, match="2 sources are in use"):
                 sources.put("third", SourceOptions(), None)
         assert list(sources) == []
 
@@ -205,14 +206,16 @@ def test_a_queue_takes_so_many_frames_and_no_more() -> None:
 
 def test_a_source_counts_its_frames() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
-        sources = Sources(engine, Metrics(CollectorRegistry()), most=2, queue_depth=2)
+        sources = Sources(engine, Metrics(CollectorRegistry()), max_sources=2, queue_depth=2)
         for number in range(3):
             slot = filled(ring)
-            with sources.enter("gate") as source:
-                reply = await sources.enhance(source, slot, Upload(MediaType.RAW, len(FRAME), 0.0, GRAY))
+            with sources.enqueue("gate") as source:
+                reply = await sources.enhance(
+                    source, slot, FrameRequest(MediaType.RAW, len(FRAME), 0.0, GRAY)
+                )
             slot.settle()
             assert reply.sequence == number
-        assert (source.frames, source.last, source.waiting) == (3, reply, 0)
+        assert (source.frames, source.last_reply, source.queued) == (3, reply, 0)
         assert source.live
         assert source.frames_per_second > 0
 
@@ -221,8 +224,8 @@ def test_a_source_counts_its_frames() -> None:
 
 @pytest.mark.parametrize(("deaths", "pause"), [(1, 0), (4, 0), (5, 1), (6, 2), (8, 8), (10, 30), (60, 30)])
 def test_pauses_grow_when_deaths_are_many(deaths: int, pause: float) -> None:
-    assert pause_after(deque(100.0 + n for n in range(deaths))) == pytest.approx(pause)
+    assert crash_backoff_seconds(deque(100.0 + n for n in range(deaths))) == pytest.approx(pause)
 
 
 def test_deaths_long_ago_are_forgiven() -> None:
-    assert pause_after(deque([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 100.0])) == 0
+    assert crash_backoff_seconds(deque([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 100.0])) == 0

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from lumaflow_service.camera.backoff import Backoff
 from lumaflow_service.camera.frame_queue import LatestFrameQueue
 from lumaflow_service.camera.freeze import luma_sample
 from lumaflow_service.camera.watchdog import Watchdog
+from lumaflow_service.ipc.backoff import Backoff
 from test_laying import decoded
 
 

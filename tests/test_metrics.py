@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from lumaflow.frame import LutKind
 from lumaflow.stage import Stage
 from lumaflow_service.config.camera_errors import CameraErrorCode
-from lumaflow_service.control.metrics import LOSSES, MAX_SOURCE_LABELS, RESTARTS, Metrics
+from lumaflow_service.control.metrics import FRAME_ERRORS, MAX_SOURCE_LABELS, RESTART_REASONS, Metrics
 from lumaflow_service.errors import BadFrameError, BusyError, WorkerStuckError
 from lumaflow_service.ipc.messages import CameraReport, Reply
 
@@ -22,7 +22,7 @@ def metrics() -> Metrics:
 
 
 def test_an_enhanced_frame_is_counted_once_everywhere(metrics: Metrics) -> None:
-    metrics.enhanced("gate", REPLY, 0.05)
+    metrics.frame_enhanced("gate", REPLY, 0.05)
     text = metrics.exposition().decode()
     for line in (
         'lumaflow_frames_total{outcome="ok",source="gate"} 1.0',
@@ -36,7 +36,7 @@ def test_an_enhanced_frame_is_counted_once_everywhere(metrics: Metrics) -> None:
 
 
 def test_stage_buckets_tell_microseconds_apart(metrics: Metrics) -> None:
-    metrics.enhanced("gate", REPLY, 0.05)
+    metrics.frame_enhanced("gate", REPLY, 0.05)
     text = metrics.exposition().decode()
     assert 'lumaflow_stage_seconds_bucket{device="cpu",le="2e-05",stage="lut"} 0.0' in text
     assert 'lumaflow_stage_seconds_bucket{device="cpu",le="5e-05",stage="lut"} 1.0' in text
@@ -44,13 +44,13 @@ def test_stage_buckets_tell_microseconds_apart(metrics: Metrics) -> None:
 
 def test_two_registries_are_independent(metrics: Metrics) -> None:
     other = Metrics(CollectorRegistry())
-    metrics.enhanced("gate", REPLY, 0.05)
+    metrics.frame_enhanced("gate", REPLY, 0.05)
     assert "gate" not in other.exposition().decode()
 
 
 def test_ten_thousand_ids_make_a_bounded_number_of_series(metrics: Metrics) -> None:
     for number in range(10_000):
-        metrics.enhanced(f"camera{number}", REPLY, 0.05)
+        metrics.frame_enhanced(f"camera{number}", REPLY, 0.05)
     labels = set(
         re.findall(r'lumaflow_frames_total\{outcome="ok",source="(\w+)"', metrics.exposition().decode())
     )
@@ -59,7 +59,7 @@ def test_ten_thousand_ids_make_a_bounded_number_of_series(metrics: Metrics) -> N
 
 
 def test_an_id_that_only_sent_garbage_gets_no_label(metrics: Metrics) -> None:
-    metrics.lost("stranger", BadFrameError("garbage"))
+    metrics.frame_failed("stranger", BadFrameError("garbage"))
     text = metrics.exposition().decode()
     assert "stranger" not in text
     assert 'lumaflow_frames_total{outcome="corrupt",source="other"} 1.0' in text
@@ -77,18 +77,18 @@ def test_an_id_that_only_sent_garbage_gets_no_label(metrics: Metrics) -> None:
 def test_a_lost_frame_is_counted_by_reason(
     metrics: Metrics, error: Exception, outcome: str, reason: str
 ) -> None:
-    metrics.source("gate")
-    metrics.lost("gate", error)
+    metrics.source_label("gate")
+    metrics.frame_failed("gate", error)
     text = metrics.exposition().decode()
     assert f'lumaflow_frames_total{{outcome="{outcome}",source="gate"}} 1.0' in text
     assert f'lumaflow_dropped_total{{reason="{reason}",source="gate"}} 1.0' in text
 
 
 def test_the_states_of_a_deleted_source_go_and_its_counts_stay(metrics: Metrics) -> None:
-    metrics.enhanced("gate", REPLY, 0.05)
+    metrics.frame_enhanced("gate", REPLY, 0.05)
     metrics.source_up.labels("gate").set(1)
-    metrics.forget("gate")
-    metrics.forget("never seen")
+    metrics.remove_source("gate")
+    metrics.remove_source("never seen")
     text = metrics.exposition().decode()
     assert "lumaflow_source_up{" not in text
     assert 'lumaflow_frames_total{outcome="ok",source="gate"} 1.0' in text
@@ -96,7 +96,7 @@ def test_the_states_of_a_deleted_source_go_and_its_counts_stay(metrics: Metrics)
 
 def reported(metrics: Metrics, **report: object) -> str:
     """The exposition after a camera's process said this for the first time."""
-    metrics.camera("gate", CameraReport("connecting"), CameraReport("live", **report))  # type: ignore[arg-type]
+    metrics.camera_reported("gate", CameraReport("connecting"), CameraReport("live", **report))  # type: ignore[arg-type]
     return metrics.exposition().decode()
 
 
@@ -107,14 +107,14 @@ def test_a_late_frame_is_dropped_but_not_lost(metrics: Metrics) -> None:
 
 
 def test_a_corrupt_frame_that_is_enhanced_counts_once(metrics: Metrics) -> None:
-    metrics.enhanced("gate", REPLY, 0.05, corrupt=True)
+    metrics.frame_enhanced("gate", REPLY, 0.05, corrupt=True)
     text = reported(metrics, corrupt=1)
     assert 'lumaflow_frames_total{outcome="corrupt",source="gate"} 1.0' in text
     assert 'outcome="ok"' not in text
 
 
 def test_what_outputs_leave_out_was_enhanced_and_counts_apart(metrics: Metrics) -> None:
-    metrics.enhanced("gate", REPLY, 0.05)
+    metrics.frame_enhanced("gate", REPLY, 0.05)
     outputs = [{"name": f"record-{n}", "state": "working", "dropped": n} for n in (1, 2)]
     text = reported(metrics, outputs=outputs)
     assert 'lumaflow_output_dropped_total{source="gate"} 3.0' in text
@@ -125,8 +125,8 @@ def test_what_outputs_leave_out_was_enhanced_and_counts_apart(metrics: Metrics) 
 def test_the_outputs_of_a_removed_camera_go(metrics: Metrics) -> None:
     outputs = [{"name": "record-1", "state": "working", "dropped": 0, "free_bytes": 1}]
     assert "lumaflow_output_up{" in reported(metrics, outputs=outputs)
-    metrics.forget("gate")
-    metrics.observe("cpu", 0, 8)
+    metrics.remove_source("gate")
+    metrics.update_gauges("cpu", 0, 8)
     text = metrics.exposition().decode()
     assert "lumaflow_output_up{" not in text
     assert "lumaflow_disk_free_bytes 1.0" not in text
@@ -135,24 +135,24 @@ def test_the_outputs_of_a_removed_camera_go(metrics: Metrics) -> None:
 def test_the_fullest_disk_that_is_recorded_to_counts(metrics: Metrics) -> None:
     outputs = [{"name": f"record-{n}", "state": "working", "dropped": 0, "free_bytes": n} for n in (7, 5)]
     reported(metrics, outputs=[*outputs, {"name": "publish-3", "state": "working", "dropped": 0}])
-    metrics.observe("cpu", 0, 8)
+    metrics.update_gauges("cpu", 0, 8)
     assert "lumaflow_disk_free_bytes 5.0" in metrics.exposition().decode()
 
 
 def test_no_created_series_double_the_exposition(metrics: Metrics) -> None:
-    metrics.enhanced("gate", REPLY, 0.05)
+    metrics.frame_enhanced("gate", REPLY, 0.05)
     assert "_created" not in metrics.exposition().decode()
 
 
 def test_restarts_count_from_zero_so_that_the_first_is_an_increase(metrics: Metrics) -> None:
     metrics.worker_started("cpu")
     text = metrics.exposition().decode()
-    for reason in RESTARTS:
+    for reason in RESTART_REASONS:
         assert f'lumaflow_worker_restarts_total{{device="cpu",reason="{reason}"}} 0.0' in text
 
 
 def test_states_tell_how_full_ring_and_disk_are(metrics: Metrics) -> None:
-    metrics.observe("cuda:0", 3, 8)
+    metrics.update_gauges("cuda:0", 3, 8)
     text = metrics.exposition().decode()
     assert 'lumaflow_slots_in_use{device="cuda:0"} 3.0' in text
     assert 'lumaflow_slots{device="cuda:0"} 8.0' in text
@@ -160,14 +160,14 @@ def test_states_tell_how_full_ring_and_disk_are(metrics: Metrics) -> None:
 
 
 def test_the_memory_a_worker_tells_of_is_shown(metrics: Metrics) -> None:
-    metrics.holds("cuda:0", Reply(1, device_bytes=3 << 20, pinned_bytes=1 << 20))
+    metrics.set_worker_memory("cuda:0", Reply(1, device_bytes=3 << 20, pinned_bytes=1 << 20))
     text = metrics.exposition().decode()
     assert 'lumaflow_device_memory_bytes{device="cuda:0"} 3.145728e+06' in text
     assert 'lumaflow_pinned_memory_bytes{device="cuda:0"} 1.048576e+06' in text
 
 
 def test_before_a_worker_there_is_no_device_to_tell_of(metrics: Metrics) -> None:
-    metrics.observe("", 0, 8)
+    metrics.update_gauges("", 0, 8)
     assert "lumaflow_slots_in_use{" not in metrics.exposition().decode()
 
 
@@ -188,11 +188,11 @@ def test_a_scrape_of_64_sources_that_met_everything_is_under_200_kb(metrics: Met
     for number in range(64):
         source = f"{number:02d}-entrance-left"
         for lut in LutKind:
-            metrics.enhanced(source, Reply(1, device="cuda:0", lut=lut, stage_seconds=STAGES), 0.05)
+            metrics.frame_enhanced(source, Reply(1, device="cuda:0", lut=lut, stage_seconds=STAGES), 0.05)
         if kind == "cameras":
-            metrics.camera(source, CameraReport("opening"), EVERYTHING)
-        for error in [BusyError, WorkerStuckError] if kind == "cameras" else LOSSES:
-            metrics.lost(source, error())
+            metrics.camera_reported(source, CameraReport("opening"), EVERYTHING)
+        for error in [BusyError, WorkerStuckError] if kind == "cameras" else FRAME_ERRORS:
+            metrics.frame_failed(source, error())
         metrics.source_up.labels(source).set(1)
         metrics.queue_depth.labels(source).set(1)
     assert 100_000 < len(metrics.exposition()) < 200_000

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.control.one_shot_images import KEPT_SECONDS, OneShotImage, OneShotImages
+from lumaflow_service.control.one_shot_images import RETENTION_SECONDS, OneShotImage, OneShotImages
 from lumaflow_service.errors import TooLargeError, UnknownImageError
 from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import Job, Op, Reply
@@ -37,7 +37,7 @@ def test_a_tried_image_is_what_a_first_frame_would_be(client: httpx.Client) -> N
         "equalize",
         "own",
     )
-    assert 0 < state["seconds_left"] <= KEPT_SECONDS
+    assert 0 < state["seconds_left"] <= RETENTION_SECONDS
     where = made.headers["Location"]
     assert client.get(where).json()["id"] == state["id"]
     before, after = (client.get(f"{where}/{which}") for which in ("before", "after"))
@@ -92,7 +92,7 @@ class Worker:
     async def call(self, job: Job, slot: SlotLease) -> Reply:
         return Reply(1, length=100)
 
-    def tell(self, job: Job) -> None:
+    def notify(self, job: Job) -> None:
         self.told.append(job)
 
 
@@ -118,7 +118,7 @@ def tried(trials: OneShotImages, slot: SlotLease) -> OneShotImage:
 
 
 def test_the_oldest_give_way_to_new_ones(slot: SlotLease) -> None:
-    trials = OneShotImages(Worker(), Clock(), most_bytes=450)  # type: ignore[arg-type]
+    trials = OneShotImages(Worker(), Clock(), max_bytes=450)  # type: ignore[arg-type]
     first, second, third = (tried(trials, slot) for _ in range(3))
     with pytest.raises(UnknownImageError):
         trials.get(first.id)
@@ -130,14 +130,14 @@ def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: SlotLeas
     trials = OneShotImages(worker, clock)  # type: ignore[arg-type]
     one = tried(trials, slot)
     assert [job.op for job in worker.told] == [Op.FORGET]
-    clock.now = KEPT_SECONDS - 1
+    clock.now = RETENTION_SECONDS - 1
     assert trials.seconds_left(trials.get(one.id)) == 1
-    clock.now = KEPT_SECONDS
+    clock.now = RETENTION_SECONDS
     with pytest.raises(UnknownImageError):
         trials.get(one.id)
 
 
 def test_an_image_that_has_no_room_at_all_is_refused(slot: SlotLease) -> None:
-    trials = OneShotImages(Worker(), most_bytes=199)  # type: ignore[arg-type]
-    with pytest.raises(TooLargeError, match="200 bytes of images cannot be kept"):
+    trials = OneShotImages(Worker(), max_bytes=199)  # type: ignore[arg-type]
+    with pytest.raises(TooLargeError, match="expected at most 199 bytes of images, got 200"):
         tried(trials, slot)

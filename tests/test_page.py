@@ -454,7 +454,7 @@ def test_an_image_is_tried_shown_before_and_after_and_its_link_holds(
 def test_a_result_that_is_not_kept_any_more_is_told(page: Page, address: str, quiet: list[str]) -> None:
     quiet.append("404")
     page.goto(f"{address}/#trial=AAAAAAAAAAAAAAAAAAAAAA")
-    expect(page.locator("#trial-says")).to_contain_text("not kept any more")
+    expect(page.locator("#trial-says")).to_contain_text("has expired")
 
 
 def test_a_file_over_the_limit_is_refused_before_a_byte_is_sent(

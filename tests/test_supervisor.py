@@ -36,7 +36,7 @@ class SlowEngine:
         await asyncio.sleep(self.free_at - now)
         return Reply(1, device="cpu", geometry=job.geometry, sequence=job.sequence, lut="previous")
 
-    def tell(self, job: Job) -> None:
+    def notify(self, job: Job) -> None:
         """Nothing is told."""
 
 
@@ -47,10 +47,10 @@ class Ages(Metrics):
         super().__init__(CollectorRegistry())
         self.ages: list[float] = []
 
-    def enhanced(self, source: str, reply: Reply, age_seconds: float, corrupt: bool = False) -> None:
+    def frame_enhanced(self, source: str, reply: Reply, age_seconds: float, corrupt: bool = False) -> None:
         """Keep the age, too."""
         self.ages.append(age_seconds)
-        super().enhanced(source, reply, age_seconds, corrupt)
+        super().frame_enhanced(source, reply, age_seconds, corrupt)
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def tracing(spans: InMemorySpanExporter) -> Iterator[Tracing]:
 
 
 def test_a_frame_is_one_span_as_long_as_its_age(tracing: Tracing, spans: InMemorySpanExporter) -> None:
-    tracing.enhanced("gate", REPLY, 0.05)
+    tracing.frame_enhanced("gate", REPLY, 0.05)
     (span,) = spans.get_finished_spans()
     assert span.name == "frame"
     assert span.end_time - span.start_time == 50_000_000
@@ -58,8 +58,8 @@ def test_a_frame_is_one_span_as_long_as_its_age(tracing: Tracing, spans: InMemor
 
 
 def test_a_clients_trace_goes_on(tracing: Tracing, spans: InMemorySpanExporter) -> None:
-    tracing.enhanced("gate", REPLY, 0.05, f"00-{TRACE}-00f067aa0ba902b7-01")
-    tracing.enhanced("gate", REPLY, 0.05, "garbage")
+    tracing.frame_enhanced("gate", REPLY, 0.05, f"00-{TRACE}-00f067aa0ba902b7-01")
+    tracing.frame_enhanced("gate", REPLY, 0.05, "garbage")
     child, alone = spans.get_finished_spans()
     assert f"{child.context.trace_id:032x}" == TRACE
     assert child.parent.span_id == 0x00F067AA0BA902B7
@@ -67,7 +67,7 @@ def test_a_clients_trace_goes_on(tracing: Tracing, spans: InMemorySpanExporter) 
 
 
 def test_a_lost_frame_is_a_failed_span(tracing: Tracing, spans: InMemorySpanExporter) -> None:
-    tracing.lost("gate", BusyError("wait"))
+    tracing.frame_failed("gate", BusyError("wait"))
     (span,) = spans.get_finished_spans()
     assert span.status.status_code is StatusCode.ERROR
     assert span.status.description == "wait"

@@ -8,7 +8,7 @@ import pytest
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.sources import Source
 from lumaflow_service.control.view_cache import EncodedView, ViewCache
-from lumaflow_service.errors import UnknownSourceError, not_kept
+from lumaflow_service.errors import UnknownSourceError, no_recent_frame
 from lumaflow_service.ipc.messages import Job, Reply, View
 from lumaflow_service.ipc.slots import SlotLease, SlotMemory, SlotRing
 
@@ -23,10 +23,10 @@ class Worker:
 
     async def call(self, job: Job, slot: SlotLease) -> Reply:
         if self.closed:
-            raise not_kept(job.source, 300)
+            raise no_recent_frame(job.source, 300)
         self.encoded += 1
-        assert self.source.last
-        sequence = self.source.last.sequence
+        assert self.source.last_reply
+        sequence = self.source.last_reply.sequence
         await asyncio.sleep(0.002)
         return Reply(1, sequence=sequence, length=4)
 
@@ -50,7 +50,7 @@ def test_twenty_viewers_share_one_encoding_a_frame() -> None:
             asyncio.create_task(watch(pictures, source, 0.05 if number < 5 else 0)) for number in range(20)
         ]
         for number in range(frames):
-            source.announce(Reply(1, sequence=number))
+            source.frame_enhanced(Reply(1, sequence=number))
             await asyncio.sleep(0.01)
         source.close()
         seen = await asyncio.gather(*viewers)
@@ -68,9 +68,9 @@ def test_twenty_viewers_share_one_encoding_a_frame() -> None:
 
 def test_a_picture_knows_when_its_frame_arrived() -> None:
     source = Source("one", SourceOptions())
-    source.expect(12.5)
-    source.expect(13.0)
-    assert (source.arrived(0), source.arrived(1), source.arrived(2)) == (12.5, 13.0, None)
+    source.frame_submitted(12.5)
+    source.frame_submitted(13.0)
+    assert (source.arrival_time(0), source.arrival_time(1), source.arrival_time(2)) == (12.5, 13.0, None)
     assert source.submitted == 2
 
 
@@ -80,7 +80,7 @@ def test_all_views_are_gone_with_the_lane_even_those_that_were_looked_at() -> No
         worker = Worker(source)
         memory = SlotMemory.create(4, 1 << 12)
         pictures = ViewCache(worker, SlotRing(memory), 64, idle_seconds)  # type: ignore[arg-type]
-        source.announce(Reply(1, sequence=0))
+        source.frame_enhanced(Reply(1, sequence=0))
         await pictures.newest(source, View.ENHANCED)
         worker.closed = closed
         await asyncio.sleep(0 if closed else 2 * idle_seconds)

@@ -144,7 +144,7 @@ def test_one_viewer_too_many_is_told(shown: RunningService) -> None:
 
     answer = asyncio.run(look())
     assert answer.status_code == 429
-    assert "2 viewers are watching" in answer.json()["detail"]
+    assert "2 viewers are connected" in answer.json()["detail"]
 
 
 OFFER = """v=0
@@ -196,9 +196,9 @@ def test_what_is_no_offer_at_all_is_refused(shown: RunningService) -> None:
 
 def test_without_the_extra_it_is_a_501_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "find_spec", lambda name: None)
-    taken = peers.WebRtcPeers(pictures=None, most=1)  # type: ignore[arg-type]
+    taken = peers.WebRtcPeers(view_cache=None, max_peers=1)  # type: ignore[arg-type]
     with pytest.raises(MissingExtraError, match=r"pip install -e '\.\[webrtc\]'"):
-        asyncio.run(taken.take(None, None, ""))  # type: ignore[arg-type]
+        asyncio.run(taken.add(None, None, ""))  # type: ignore[arg-type]
     assert STATUS[MissingExtraError] == 501
 
 

@@ -175,7 +175,7 @@ def test_a_frame_of_another_geometry_than_fixed_is_refused(desk: Desk) -> None:
     body = cv2.imencode(".png", np.full((20, 30), 9, np.uint8))[1].tobytes()
     reply = desk.ask(desk.image("fixed", body, MediaType.PNG, geometry=GeometryJson(31, 20, "gray8")))
     assert reply.error == "GeometryConflictError"
-    assert "30x20 gray8 came" in reply.text
+    assert "got 30x20 gray8" in reply.text
 
 
 def test_other_options_open_a_new_lane(desk: Desk) -> None:

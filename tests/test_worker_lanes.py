@@ -7,7 +7,7 @@ from lumaflow import DeviceError, DeviceMemoryError, Frame, Geometry, PixelForma
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.errors import WorkerUnavailableError
 from lumaflow_service.worker.lanes import Lanes
-from lumaflow_service.worker.worker import told
+from lumaflow_service.worker.worker import public_error
 
 GEOMETRY = Geometry(64, 48, PixelFormat.GRAY8)
 OPTIONS = SourceOptions().model_dump(mode="json")
@@ -16,24 +16,24 @@ OPTIONS = SourceOptions().model_dump(mode="json")
 def test_a_lane_that_kept_a_frame_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes = Lanes("cpu", 4, 60.0)
     frame, out = Frame.empty(GEOMETRY), Frame.empty(GEOMETRY)
-    first = lanes.of("gate", GEOMETRY, OPTIONS)
-    first.step(0, frame, out)
-    assert lanes.of("gate", GEOMETRY, OPTIONS) is first
+    first = lanes.open("gate", GEOMETRY, OPTIONS)
+    first.enhance(0, frame, out)
+    assert lanes.open("gate", GEOMETRY, OPTIONS) is first
 
     def fail() -> None:
         raise DeviceError("CUDA refused while waiting for a frame")
 
     monkeypatch.setattr(first.lane, "collect", fail)
     with pytest.raises(DeviceError):
-        first.step(1, frame, out)
-    second = lanes.of("gate", GEOMETRY, OPTIONS)
+        first.enhance(1, frame, out)
+    second = lanes.open("gate", GEOMETRY, OPTIONS)
     assert second is not first
-    second.step(2, frame, out)
-    assert second.figures["lut"] == "own"
+    second.enhance(2, frame, out)
+    assert second.reply_fields["lut"] == "own"
 
 
 def test_what_a_task_is_told_when_memory_is_short() -> None:
-    assert isinstance(told(np.exceptions.AxisError("other")), np.exceptions.AxisError)
-    assert isinstance(told(MemoryError("9 GiB")), WorkerUnavailableError)
+    assert isinstance(public_error(np.exceptions.AxisError("other")), np.exceptions.AxisError)
+    assert isinstance(public_error(MemoryError("9 GiB")), WorkerUnavailableError)
     full = DeviceMemoryError("no room on the GPU; close other lanes")
-    assert told(full) is full
+    assert public_error(full) is full

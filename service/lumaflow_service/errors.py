@@ -1,74 +1,74 @@
-"""What a client can do wrong and what can be wrong with us; `app` maps each to an HTTP status."""
+"""The errors of the service; `lumaflow_service.api.app` maps each to the HTTP status in its docstring."""
 
 from lumaflow.errors import LumaflowError
 
 
 class BadFrameError(LumaflowError, ValueError):
-    """Bytes that are not the frame they claim to be: garbage, truncated, of the wrong length (400)."""
+    """A body that is not a valid frame: unreadable, truncated, or of the wrong length (400)."""
 
 
 class TooLargeError(LumaflowError, ValueError):
-    """A frame over the limit in bytes or pixels; known from its header, before any decoding (413)."""
+    """A frame over the limit in bytes or pixels; its header is checked before decoding (413)."""
 
 
 class UnsupportedMediaError(LumaflowError, ValueError):
-    """A media type or image variant that is not taken (415)."""
+    """A media type or image variant that is not supported (415)."""
 
 
 class UnauthorizedError(LumaflowError, PermissionError):
-    """A request without a token, or with one that is none (401)."""
+    """A request without a valid token (401)."""
 
 
 class ForbiddenError(LumaflowError, PermissionError):
-    """A request with a token of another scope than it needs (403)."""
+    """A request whose token lacks the required scope (403)."""
 
 
 class OtherSiteError(LumaflowError, PermissionError):
-    """A request of a page that is not ours, or under a name that is not ours (403)."""
+    """A cross-site request, or one for another host name (403)."""
 
 
 class UnknownSourceError(LumaflowError, LookupError):
-    """A source that does not exist, or has no frame yet (404)."""
+    """A source that does not exist, or has no recent frame (404)."""
 
 
 class UnknownImageError(LumaflowError, LookupError):
-    """An image that was never tried, or whose result is no longer kept (404)."""
+    """A one-shot image that never existed or has expired (404)."""
 
 
 class UnknownPeerError(LumaflowError, LookupError):
-    """A WebRTC viewer that is not there any more, or never was (404)."""
+    """A WebRTC viewer that never existed or has disconnected (404)."""
 
 
 class BadOfferError(LumaflowError, ValueError):
-    """A WebRTC offer that cannot be answered (400)."""
+    """A WebRTC offer that is not valid (400)."""
 
 
 class MissingExtraError(LumaflowError, ImportError):
-    """Something that needs an extra which is not installed (501)."""
+    """A feature whose optional dependencies are not installed (501)."""
 
 
 class FeatureOffError(LumaflowError, LookupError):
-    """A result that its source's options do not ask for (404)."""
+    """A result that is not among the features of its source (404)."""
 
 
 class GeometryConflictError(LumaflowError, ValueError):
-    """A frame of another geometry than the one its source was fixed to (409)."""
+    """A frame of another geometry than the one its source is fixed to (409)."""
 
 
 class BusyError(LumaflowError, RuntimeError):
-    """The source's queue is full, or no slot is free; try again a little later (429)."""
+    """The queue of the source is full, or no slot is free; retry later (429)."""
 
 
 class SlowBodyError(LumaflowError, TimeoutError):
-    """A body that did not arrive in the time it may take (408)."""
+    """A request body that was not received in time (408)."""
 
 
 class NotAcceptableError(LumaflowError, ValueError):
-    """No media type that the client accepts can be given (406)."""
+    """The Accept header matches no media type that the service can send (406)."""
 
 
 class WorkerUnavailableError(LumaflowError, RuntimeError):
-    """The worker is starting, restarting, or died with this frame (503)."""
+    """The worker is starting or restarting, or died with this frame (503)."""
 
 
 class WorkerStuckError(LumaflowError, RuntimeError):
@@ -76,12 +76,12 @@ class WorkerStuckError(LumaflowError, RuntimeError):
 
 
 class AddressError(LumaflowError, OSError):
-    """An address that cannot be listened on."""
+    """A network address that the server cannot listen on."""
 
 
-def not_kept(source: str, idle_seconds: float) -> UnknownSourceError:
-    """The error for a source that exists, and whose last frame is let go by now."""
+def no_recent_frame(source: str, idle_seconds: float) -> UnknownSourceError:
+    """The error for a source that exists, but whose last frame is too old."""
     return UnknownSourceError(
-        f"the source {source!r} has no recent frame: without a new one a frame is kept for {idle_seconds:g} s"
+        f"the source {source!r} has no recent frame: a frame is kept for {idle_seconds:g} s"
         " (LUMAFLOW_LANE_IDLE_SECONDS); send one first"
     )

@@ -1,4 +1,4 @@
-"""The log: one line an event on stderr, in colour for a person, as JSON for a collector."""
+"""The log: one event a line on stderr, coloured on a terminal, otherwise JSON."""
 
 import logging
 import sys
@@ -8,9 +8,9 @@ from structlog.typing import Processor
 
 
 def configure(redact: Processor) -> None:
-    """Set the log up for the whole process; `redact` strikes secrets out of every event."""
-    to_person = sys.stderr.isatty()
-    renderer = structlog.dev.ConsoleRenderer() if to_person else structlog.processors.JSONRenderer()
+    """Configure the log of this process; `redact` removes secrets from every event."""
+    is_terminal = sys.stderr.isatty()
+    renderer = structlog.dev.ConsoleRenderer() if is_terminal else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

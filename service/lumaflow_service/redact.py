@@ -1,33 +1,33 @@
-"""Nothing secret leaves: URLs lose their credentials, and known secrets are struck out everywhere."""
+"""Removes secrets from logs and messages: the credentials of URLs, and known secrets in any text."""
 
 import re
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
-STRUCK = "***"
-SHORTEST = 4
-"""Shorter secrets are struck out in URLs only: anywhere else they would be part of ordinary words."""
+REDACTED = "***"
+MIN_SECRET_LENGTH = 4
+"""Shorter secrets are redacted in URLs only, because they also occur inside ordinary words."""
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]*", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"(?<=://).*@")
 _QUERY = re.compile(r"\?[^\s'\"<>]*")
 
 
 def redact_urls(text: str) -> str:
-    """`text` with the credentials and the query of every URL in it struck out.
+    """`text` with the credentials and the query of every URL replaced by `***`.
 
-    All up to the last @ counts as credentials: a password may hold / and @ though it should not.
+    Everything before the last @ counts as credentials: some passwords contain / or @ unquoted.
     """
     return _URL.sub(lambda found: _redact_url(found.group()), text)
 
 
 def _redact_url(url: str) -> str:
-    url = _CREDENTIALS.sub(f"{STRUCK}@", url)
-    return _QUERY.sub(f"?{STRUCK}", url)
+    url = _CREDENTIALS.sub(f"{REDACTED}@", url)
+    return _QUERY.sub(f"?{REDACTED}", url)
 
 
 def secrets_in(url: str) -> set[str]:
-    """The password and query values of a URL, each in the spellings it may be found in."""
+    """The password and the query values of a URL, in all their spellings."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -36,30 +36,32 @@ def secrets_in(url: str) -> set[str]:
     found = {unquote(credentials.partition(":")[2])}
     found |= {unquote_plus(value) for _, value in parse_qsl(parts.query)}
     found |= {url.partition("://")[2].rpartition("@")[0].partition(":")[2]}
-    return {spelling for secret in found if len(secret) >= SHORTEST for spelling in spellings(secret)}
+    return {
+        spelling for secret in found if len(secret) >= MIN_SECRET_LENGTH for spelling in spellings(secret)
+    }
 
 
 def spellings(secret: str) -> set[str]:
-    """A secret as it is, and as it stands in a URL."""
+    """A secret as plain text and percent-encoded."""
     return {secret, quote(secret), quote(secret, safe=""), quote_plus(secret)}
 
 
 class Redactor:
-    """Strikes out known secrets besides URLs' credentials."""
+    """Replaces known secrets and the credentials of URLs by `***`."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: set[str] = set(secrets)
 
-    def learn(self, url: str) -> None:
-        """Strike out this URL's secrets from now on."""
+    def add_url(self, url: str) -> None:
+        """Redact the secrets of this URL from now on."""
         self._secrets |= secrets_in(url)
 
     def text(self, text: str) -> str:
-        """`text` without secrets."""
+        """`text` with its secrets replaced."""
         for secret in sorted(self._secrets, key=len, reverse=True):
-            text = text.replace(secret, STRUCK)
+            text = text.replace(secret, REDACTED)
         return redact_urls(text)
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
-        """As a processor of the log: every text of an event without secrets."""
+        """The structlog processor: redacts all strings of an event."""
         return {key: self.text(value) if isinstance(value, str) else value for key, value in event.items()}

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from lumaflow_service.api.access import Scope
 from lumaflow_service.api.state import State
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.webrtc.peers import available
+from lumaflow_service.webrtc.peers import webrtc_installed
 
 router = APIRouter(prefix="/v1")
 
@@ -38,7 +38,7 @@ async def about(state: State, request: Request) -> About:
         max_bytes=state.settings.slot_bytes,
         max_pixels=state.settings.max_pixels,
         scopes=sorted(request.state.scopes),
-        webrtc=available(),
+        webrtc=webrtc_installed(),
         options=SourceOptions(),
         options_schema=OPTIONS_SCHEMA,
     )

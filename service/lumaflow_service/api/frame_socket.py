@@ -18,7 +18,7 @@ from lumaflow_service.api.requests import FrameFormat, FrameQuery, parse_feature
 from lumaflow_service.api.state import AppState, SourceId, State
 from lumaflow_service.api.websocket_handshake import accept_websocket, reject_websocket
 from lumaflow_service.config.options import Feature
-from lumaflow_service.control.sources import Upload
+from lumaflow_service.control.sources import FrameRequest
 from lumaflow_service.errors import UnsupportedMediaError
 from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.slots import RESERVED_SLOTS
@@ -111,15 +111,15 @@ class FrameConnection:
         upload = self._upload(body)
         with self.state.ring.acquire(RESERVED_SLOTS) as slot:
             slot.buffer("frame" if self.raw else "body", len(body))[:] = body
-            with self.state.sources.enter(self.source) as sender:
+            with self.state.sources.enqueue(self.source) as sender:
                 reply = await self.state.sources.enhance(sender, slot, upload)
             return copy_content(reply, slot, upload.answer)
 
-    def _upload(self, body: bytes) -> Upload:
+    def _upload(self, body: bytes) -> FrameRequest:
         if self.raw and len(body) != self.raw.frame_bytes:
             raise wrong_length(len(body), self.raw.frame_bytes)
         media = MediaType.RAW if self.raw else image_type(body)
-        return Upload(
+        return FrameRequest(
             media,
             len(body),
             time.monotonic(),

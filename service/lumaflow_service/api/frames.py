@@ -11,7 +11,7 @@ from lumaflow_service.api.problems import openapi_problems
 from lumaflow_service.api.requests import FrameQuery, choose_media_type, content_type_of, parse_features
 from lumaflow_service.api.responses import FrameResult
 from lumaflow_service.api.state import SourceId, State
-from lumaflow_service.control.sources import Upload
+from lumaflow_service.control.sources import FrameRequest
 from lumaflow_service.errors import UnsupportedMediaError
 from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import Reply
@@ -79,10 +79,12 @@ async def post_frame(
         answer = choose_media_type(request.headers.get("accept", ""), media)
         features = parse_features(query.features)
         raw = query.frame_format(state.settings.max_pixels) if media is MediaType.RAW else None
-        with state.sources.enter(source) as sender:
+        with state.sources.enqueue(source) as sender:
             async with receive_body(request, state.ring, raw, state.settings.body_seconds) as (slot, length):
                 parent = request.headers.get("traceparent", "")
-                upload = Upload(media, length, arrived, answer=answer, features=features, traceparent=parent)
+                upload = FrameRequest(
+                    media, length, arrived, answer=answer, features=features, traceparent=parent
+                )
                 if raw:
                     upload = replace(upload, geometry=raw.to_json())
                 reply = await state.sources.enhance(sender, slot, upload)

@@ -28,14 +28,14 @@ async def livez() -> Health:
 async def readyz(state: State) -> Health:
     """Readiness: a worker processed a frame within the last 5 s."""
     if not state.engine.ready:
-        raise WorkerUnavailableError(state.engine.pause_words)
+        raise WorkerUnavailableError(state.engine.unavailable_reason)
     return Health(device=state.engine.device)
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {CONTENT_TYPE_LATEST: {}}}})
 async def metrics(state: State) -> Response:
     """All metrics in the Prometheus text format."""
-    state.sources.observe()
+    state.sources.update_gauges()
     state.cameras.observe()
-    state.metrics.observe(state.engine.device, state.ring.in_use, state.ring.memory.slots)
+    state.metrics.update_gauges(state.engine.device, state.ring.in_use, state.ring.memory.slots)
     return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

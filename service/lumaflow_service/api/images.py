@@ -48,7 +48,7 @@ class ImageState(BaseModel):
             id=image.id,
             media=image.media,
             options=image.options,
-            figures=FrameResult.from_reply(image.figures),
+            figures=FrameResult.from_reply(image.reply),
             seconds_left=round(seconds_left, 1),
         )
 

@@ -144,7 +144,7 @@ class SourceState(BaseModel):
     @classmethod
     def from_source(cls, source: Source, device: str, picture: bool, camera: CameraState | None) -> Self:
         """The current state of a source."""
-        last = source.last
+        last = source.last_reply
         return cls(
             id=source.id,
             state="live" if source.live else "idle",
@@ -160,7 +160,7 @@ class SourceState(BaseModel):
             extracted=source.extracted,
             lut=last.lut if last else None,
             lut_age=last.lut_age if last else None,
-            queue_depth=source.waiting,
+            queue_depth=source.queued,
             stage_seconds=last.stage_seconds if last else {},
             stage_latency=stage_latency(source),
             frame_seconds=last.frame_seconds if last else None,

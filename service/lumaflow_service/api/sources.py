@@ -51,7 +51,7 @@ async def patch_source(state: State, source: SourceId, body: SourcePatch) -> Sou
         await state.cameras.change(source, changes)
     found.options = found.options.changed(body.options.changes())
     if "geometry" in body.model_fields_set:
-        found.fix(body.geometry.to_json() if body.geometry else None)
+        found.fix_geometry(body.geometry.to_json() if body.geometry else None)
     return source_state(state, found)
 
 
@@ -60,7 +60,7 @@ async def delete_source(state: State, source: SourceId) -> None:
     """Delete a source, its camera, its LUT and its last frame."""
     if state.cameras.find(source):
         await state.cameras.remove(source)
-    state.sources.drop(source)
+    state.sources.remove(source)
 
 
 def source_state(state: AppState, source: Source) -> SourceState:
@@ -69,4 +69,4 @@ def source_state(state: AppState, source: Source) -> SourceState:
     camera = (
         CameraState.from_status(state.cameras.url(source.id), supervisor.standing) if supervisor else None
     )
-    return SourceState.from_source(source, state.engine.device, state.views.keeps(source), camera)
+    return SourceState.from_source(source, state.engine.device, state.views.has_frame(source), camera)

@@ -33,7 +33,7 @@ async def post_offer(
 ) -> Response:
     """Watch a source over WebRTC (WHEP); needs the extra `webrtc`."""
     found = state.sources.get(source)
-    peer, answer = await state.peers.take(found, view, await read_offer(request))
+    peer, answer = await state.peers.add(found, view, await read_offer(request))
     headers = {"Location": f"{request.url.path}/{peer}"}
     return Response(answer, 201, headers, media_type=SDP)
 
@@ -41,7 +41,7 @@ async def post_offer(
 @router.delete("/{peer}", responses=openapi_problems(404, 422), response_class=Response)
 async def delete_peer(state: State, source: SourceId, peer: PeerId) -> Response:
     """Stop watching."""
-    state.peers.drop(peer)
+    state.peers.remove(peer)
     return Response()
 
 

@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     assignment = next(received, None)
     if isinstance(assignment, CameraAssignment):
         redactor = Redactor()
-        redactor.learn(assignment.camera["url"])
+        redactor.add_url(assignment.camera["url"])
         configure(redactor)
         threading.excepthook = fail
         CameraProcess(assignment, connection, memory, redactor).run(received)

@@ -12,7 +12,6 @@ from pathlib import Path
 from av.video.frame import VideoFrame
 
 from lumaflow.geometry import Geometry
-from lumaflow_service.camera.backoff import Backoff
 from lumaflow_service.camera.captured_frame import CapturedFrame
 from lumaflow_service.camera.frame_reader import NO_TIME_BASE, AnyPacket, DecodedFrame, FrameReader
 from lumaflow_service.camera.freeze import FreezeDetector
@@ -20,6 +19,7 @@ from lumaflow_service.camera.open_container import OpenRequest, open_container
 from lumaflow_service.camera.timeline import Timeline
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode
+from lumaflow_service.ipc.backoff import Backoff
 from lumaflow_service.media.slot_format import slot_geometry
 
 

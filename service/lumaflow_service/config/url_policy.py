@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode, UrlError
-from lumaflow_service.redact import STRUCK, redact_urls
+from lumaflow_service.redact import REDACTED, redact_urls
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -72,8 +72,8 @@ def check_url(url: str, policy: UrlPolicy) -> ResolvedUrl:
     """What a URL names. Raises UrlError when its scheme, spelling, address or path is not allowed."""
     if any(ord(letter) < 0x21 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url):
         raise UrlError("a URL with a blank or a control character came; percent-encode what is special")
-    if STRUCK in url:
-        raise UrlError(f"a URL with {STRUCK} in place of its credentials came; give the real ones")
+    if REDACTED in url:
+        raise UrlError(f"a URL with {REDACTED} in place of its credentials came; give the real ones")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

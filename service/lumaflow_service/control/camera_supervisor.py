@@ -11,8 +11,9 @@ from lumaflow.options import Orientation
 from lumaflow_service.control.camera_status import CameraStatus
 from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.metrics import Metrics
-from lumaflow_service.control.sources import Sources, Upload
+from lumaflow_service.control.sources import FrameRequest, Sources
 from lumaflow_service.errors import BusyError, WorkerUnavailableError
+from lumaflow_service.ipc.backoff import backoff_seconds
 from lumaflow_service.ipc.child import Child
 from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import (
@@ -30,8 +31,6 @@ from lumaflow_service.ipc.messages import (
 )
 from lumaflow_service.ipc.slots import RESERVED_SLOTS, SlotLease, SlotRing
 
-PAUSE_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
-"""Waits before a new process, by the number of processes in a row that gave no frame."""
 LAY_SECONDS = 5.0
 TAKE_SECONDS = 10.0
 SILENT_SECONDS = 10.0
@@ -93,7 +92,7 @@ class CameraSupervisor:
             await asyncio.gather(task, return_exceptions=True)
         self.standing.state, self.standing.cause, self.standing.text = state, "", ""
         self.standing.outputs = []
-        self._parts.metrics.forget_outputs(self._name)
+        self._parts.metrics.remove_outputs(self._name)
 
     async def _supervise(self) -> None:
         failures = 0
@@ -104,7 +103,7 @@ class CameraSupervisor:
                 log.error("camera's process cannot be led", source=self._name, exc_info=error)
                 frames = 0
             failures = 0 if frames else failures + 1
-            pause = PAUSE_SECONDS[min(failures, len(PAUSE_SECONDS) - 1)]
+            pause = backoff_seconds(failures)
             self.standing.state, self.standing.cause = "waiting", "stalled"
             self.standing.text = "its process ended and is started anew"
             log.warning("camera's process ended; starting a new one", source=self._name, pause_seconds=pause)
@@ -201,8 +200,8 @@ class CameraSupervisor:
     async def _enhance(self, slot: SlotLease, captured: FrameReady) -> tuple[Reply, int]:
         """The worker's reply, and how many bytes of descriptors lie in the slot's answer buffer."""
         length = captured.geometry.geometry.frame_bytes
-        with self._parts.sources.enter(self._name) as source:
-            upload = Upload(
+        with self._parts.sources.enqueue(self._name) as source:
+            upload = FrameRequest(
                 MediaType.RAW,
                 length,
                 captured.arrived,
@@ -270,7 +269,7 @@ class CameraSupervisor:
         before, self._report = self._report, report
         if self.standing.take_over(before, report):
             log.info("camera", source=self._name, state=report.state, cause=report.cause, why=report.text)
-        self._parts.metrics.camera(self._name, before, report)
+        self._parts.metrics.camera_reported(self._name, before, report)
 
 
 def shown(slot: SlotLease, captured: FrameReady, reply: Reply, described: int) -> EnhancedReady:

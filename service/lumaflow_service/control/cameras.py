@@ -63,7 +63,7 @@ class Cameras:
     def observe(self) -> None:
         """Bring the metrics that are states up to date: a slow camera is up between its frames, too."""
         for name, supervisor in self._supervisors.items():
-            label = self._parts.metrics.source(name)
+            label = self._parts.metrics.source_label(name)
             self._parts.metrics.source_up.labels(label).set(supervisor.standing.state == "live")
 
     async def start(self) -> None:
@@ -137,7 +137,7 @@ class Cameras:
         for name in [name for name in self._supervisors if name not in self._added]:
             if name not in loaded.config.sources:
                 await self._remove(name)
-                self._parts.sources.drop(name)
+                self._parts.sources.remove(name)
         self._loaded = loaded
         for name, camera in loaded.config.sources.items():
             self._added.discard(name)
@@ -174,7 +174,7 @@ class Cameras:
     def _learn(self, camera: CameraConfig) -> None:
         """Strike the camera's secrets out of everything from now on."""
         for url in (camera.url, *(output.publish.url for output in camera.outputs if output.publish)):
-            self._redactor.learn(url)
+            self._redactor.add_url(url)
 
     def _assign(
         self, name: str, camera: CameraConfig, loaded: LoadedConfig, added: bool = False

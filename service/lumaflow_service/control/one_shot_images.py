@@ -1,4 +1,4 @@
-"""Images that people try: enhanced on their own, kept for a while under an id that cannot be guessed."""
+"""Images that are enhanced outside any source, and kept for some minutes under an unguessable id."""
 
 import secrets
 import time
@@ -13,84 +13,83 @@ from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import Job, Op, Reply
 from lumaflow_service.ipc.slots import SlotLease
 
-KEPT_SECONDS = 15 * 60.0
-MOST_KEPT_BYTES = 256 << 20
-"""Room for all images that are kept; the oldest give way."""
+RETENTION_SECONDS = 15 * 60.0
+MAX_BYTES = 256 << 20
+"""Memory for all images; the oldest are evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneShotImage:
-    """An image as it came and as it went, both of this media type; `made` on the monotonic clock."""
+    """An image before and after enhancement, both encoded as `media`; `created` is on the monotonic clock."""
 
     id: str
     media: MediaType
     options: SourceOptions
     before: bytes
     after: bytes
-    figures: Reply
-    made: float
+    reply: Reply
+    created: float
 
     @property
     def size_bytes(self) -> int:
-        """What it takes to keep it."""
+        """Bytes of both images."""
         return len(self.before) + len(self.after)
 
 
 class OneShotImages:
-    """Enhances images, each in a lane of its own, and keeps the last ones."""
+    """Enhances images, each in a new lane, and stores the results in memory."""
 
     def __init__(
-        self, engine: Engine, clock: Callable[[], float] = time.monotonic, most_bytes: int = MOST_KEPT_BYTES
+        self, engine: Engine, clock: Callable[[], float] = time.monotonic, max_bytes: int = MAX_BYTES
     ) -> None:
         self._engine = engine
         self._clock = clock
-        self._most_bytes = most_bytes
-        self._kept: OrderedDict[str, OneShotImage] = OrderedDict()
+        self._max_bytes = max_bytes
+        self._images: OrderedDict[str, OneShotImage] = OrderedDict()
 
     async def enhance(
         self, slot: SlotLease, length: int, media: MediaType, options: SourceOptions
     ) -> OneShotImage:
-        """Enhance the image in `slot` and keep both. Raises what `Engine.call` does, and TooLargeError."""
+        """Enhance the image in `slot` and store it. Raises TooLargeError, and what `Engine.call` raises."""
         name = secrets.token_urlsafe(16)
-        lane = f"trial {name}"  # no source can have this name
+        lane = f"trial {name}"  # a source id has no space, so this cannot be the lane of a source
         wanted = options.model_dump(mode="json")
         job = Job(0, Op.FRAME, lane, length=length, media=media, options=wanted, answer=media)
         before = bytes(slot.buffer("body", length))
         try:
             reply = await self._engine.call(job, slot)
         finally:
-            self._engine.tell(Job(0, Op.FORGET, lane))
+            self._engine.notify(Job(0, Op.FORGET, lane))
         after = bytes(slot.buffer(reply.buffer, reply.length))
-        trial = OneShotImage(name, media, options, before, after, reply, self._clock())
-        self._keep(trial)
-        return trial
+        image = OneShotImage(name, media, options, before, after, reply, self._clock())
+        self._store(image)
+        return image
 
     def get(self, name: str) -> OneShotImage:
-        """A trial that is still kept. Raises UnknownTrialError."""
-        self._drop_old()
-        trial = self._kept.get(name)
-        if trial is None:
-            raise UnknownImageError(
-                f"the result {name!r} is not kept any more, or never was; try the image again"
-            )
-        return trial
+        """A stored image. Raises UnknownImageError."""
+        self._evict()
+        image = self._images.get(name)
+        if image is None:
+            raise UnknownImageError(f"the result {name!r} is unknown or has expired; try the image again")
+        return image
 
-    def seconds_left(self, trial: OneShotImage) -> float:
-        """How long it is still kept, unless others need its room."""
-        return max(0.0, trial.made + KEPT_SECONDS - self._clock())
+    def seconds_left(self, image: OneShotImage) -> float:
+        """Seconds until the image expires; newer images may evict it earlier."""
+        return max(0.0, image.created + RETENTION_SECONDS - self._clock())
 
-    def _keep(self, trial: OneShotImage) -> None:
-        if trial.size_bytes > self._most_bytes:
+    def _store(self, image: OneShotImage) -> None:
+        if image.size_bytes > self._max_bytes:
             raise TooLargeError(
-                f"{trial.size_bytes} bytes of images cannot be kept; try a smaller one, or POST it as a frame"
+                f"expected at most {self._max_bytes} bytes of images, got {image.size_bytes};"
+                " send a smaller image, or POST it as a frame"
             )
-        self._drop_old(trial.size_bytes)
-        self._kept[trial.id] = trial
+        self._evict(image.size_bytes)
+        self._images[image.id] = image
 
-    def _drop_old(self, room: int = 0) -> None:
-        """Let go of what is too old, and of the oldest until so many bytes more have room."""
-        kept_bytes = sum(trial.size_bytes for trial in self._kept.values())
-        for trial in list(self._kept.values()):
-            if kept_bytes + room <= self._most_bytes and self.seconds_left(trial) > 0:
+    def _evict(self, needed_bytes: int = 0) -> None:
+        """Remove expired images, and the oldest ones until `needed_bytes` more fit."""
+        total_bytes = sum(image.size_bytes for image in self._images.values())
+        for image in list(self._images.values()):
+            if total_bytes + needed_bytes <= self._max_bytes and self.seconds_left(image) > 0:
                 return
-            kept_bytes -= self._kept.pop(trial.id).size_bytes
+            total_bytes -= self._images.pop(image.id).size_bytes

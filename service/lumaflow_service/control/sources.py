@@ -1,4 +1,4 @@
-"""The sources: what each is set to, what it last gave, and the way a frame takes through the service."""
+"""The sources: their options, the state of their last frame, and the path of a frame through the service."""
 
 import asyncio
 import time
@@ -19,76 +19,80 @@ from lumaflow_service.ipc.messages import Job, Op, Reply
 from lumaflow_service.ipc.slots import SlotLease
 
 LIVE_SECONDS = 2.0
-"""A source whose last frame is older is idle."""
+"""A source is idle when its last frame is older."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Source:
-    """One camera or client. `kept` ones were made by PUT and never give way to others.
+    """A camera or a client that sends frames.
 
-    extracted : features of the last frame, which may have been on its way when the options changed
+    fixed : True when only frames of `geometry` are accepted; otherwise `geometry` is that of the last frame
+    pinned : created by PUT, so never evicted
+    queued : frames inside the service
+    submitted, frames : number of frames sent to the worker, and of frames enhanced
+    extracted : features of the last frame; the options may have changed since it was submitted
     """
 
     id: str
     options: SourceOptions
     geometry: GeometryJson | None = None
     fixed: bool = False
-    kept: bool = False
+    pinned: bool = False
     closed: bool = False
-    waiting: int = 0
+    queued: int = 0
     submitted: int = 0
     frames: int = 0
-    last: Reply | None = None
+    last_reply: Reply | None = None
     extracted: list[Feature] = field(default_factory=list)
     latency: Latency = field(default_factory=Latency)
-    _arrivals: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=64))
-    _finished: deque[float] = field(default_factory=lambda: deque(maxlen=64))
-    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _arrival_times: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=64))
+    _finish_times: deque[float] = field(default_factory=lambda: deque(maxlen=64))
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def age_seconds(self) -> float | None:
-        """Time since the last frame was enhanced."""
-        return time.monotonic() - self._finished[-1] if self._finished else None
+        """Seconds since the last frame was enhanced; None before the first."""
+        return time.monotonic() - self._finish_times[-1] if self._finish_times else None
 
     @property
     def live(self) -> bool:
-        """Whether frames are coming."""
-        return bool(self._finished) and time.monotonic() - self._finished[-1] < LIVE_SECONDS
+        """True when the last frame is younger than LIVE_SECONDS."""
+        return bool(self._finish_times) and time.monotonic() - self._finish_times[-1] < LIVE_SECONDS
 
     @property
     def frames_per_second(self) -> float:
-        """Rate of the last frames (at most 64); 0 for an idle source."""
-        if not self.live or len(self._finished) < 2:
+        """Rate over the last 64 frames; 0 for an idle source."""
+        if not self.live or len(self._finish_times) < 2:
             return 0.0
-        return (len(self._finished) - 1) / max(self._finished[-1] - self._finished[0], 1e-9)
+        return (len(self._finish_times) - 1) / max(self._finish_times[-1] - self._finish_times[0], 1e-9)
 
-    def arrived(self, sequence: int) -> float | None:
-        """When one of the last frames arrived, on the monotonic clock; None for one long gone."""
-        return next((time_ for number, time_ in self._arrivals if number == sequence), None)
+    def arrival_time(self, sequence: int) -> float | None:
+        """Arrival of one of the last 64 frames on the monotonic clock; None for an older frame."""
+        return next((time_ for number, time_ in self._arrival_times if number == sequence), None)
 
-    def expect(self, arrived: float) -> None:
-        """Count a frame handed over, which arrived at this time on the monotonic clock."""
-        self._arrivals.append((self.submitted, arrived))
+    def frame_submitted(self, arrived: float) -> None:
+        """Count a frame sent to the worker; `arrived` on the monotonic clock."""
+        self._arrival_times.append((self.submitted, arrived))
         self.submitted += 1
 
-    def announce(self, reply: Reply, features: Sequence[Feature] = ()) -> None:
-        """Take in the figures and features of a frame that was enhanced, and wake whoever waits for one."""
+    def frame_enhanced(self, reply: Reply, features: Sequence[Feature] = ()) -> None:
+        """Record the reply to a frame and its features, and wake the tasks that wait for a frame."""
         self.frames += 1
         self.latency.add(reply.stage_seconds)
         if not self.live:
-            self._finished.clear()
-        self._finished.append(time.monotonic())
+            self._finish_times.clear()
+        self._finish_times.append(time.monotonic())
         self.geometry = reply.geometry
-        if self.last is None or reply.sequence > self.last.sequence:
-            self.last, self.extracted = reply, [*features]
-        self._wake()
+        if self.last_reply is None or reply.sequence > self.last_reply.sequence:
+            self.last_reply, self.extracted = reply, [*features]
+        self._wake_waiters()
 
-    def fix(self, geometry: GeometryJson | None) -> None:
+    def fix_geometry(self, geometry: GeometryJson | None) -> None:
         """From now on accept only frames of this geometry; None accepts all."""
         self.fixed = geometry is not None
         self.geometry = geometry or self.geometry
 
-    def check(self, geometry: GeometryJson) -> None:
+    def check_geometry(self, geometry: GeometryJson) -> None:
         """Raise GeometryConflictError when the source is fixed to another geometry; the matrix may differ."""
         if not self.fixed or self.geometry is None:
             return
@@ -99,25 +103,29 @@ class Source:
             )
 
     def close(self) -> None:
-        """Let go of whoever waits for a frame: there will be none."""
+        """Mark the source as removed and wake the tasks that wait for a frame."""
         self.closed = True
-        self._wake()
+        self._wake_waiters()
 
-    async def newer_than(self, sequence: int) -> None:
-        """Wait until a frame after `sequence` was enhanced, or the source is closed."""
-        while not self.closed and (self.last is None or self.last.sequence <= sequence):
-            await self._news.wait()
+    async def wait_for_frame_after(self, sequence: int) -> None:
+        """Wait until a frame after `sequence` is enhanced, or the source is closed."""
+        while not self.closed and (self.last_reply is None or self.last_reply.sequence <= sequence):
+            await self._changed.wait()
 
-    def _wake(self) -> None:
-        self._news.set()
-        self._news = asyncio.Event()
+    def _wake_waiters(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """A frame as it lies in a slot, and the answer that is wanted; `arrived` on the monotonic clock.
+class FrameRequest:
+    """A frame in a slot, and the response that the client asks for.
 
-    `traceparent` is the client's own span (W3C Trace Context), if it has one.
+    length : bytes of the frame in the slot
+    arrived : on the monotonic clock
+    geometry : of a raw frame
+    answer, features : media type of the response, and the arrays that an npz holds (None: all)
+    traceparent : the client's span (W3C Trace Context), or empty
     """
 
     media: MediaType
@@ -131,15 +139,20 @@ class Upload:
 
 
 class Sources:
-    """All sources by id, the one used longest ago first."""
+    """All sources by id, the least recently used first."""
 
     def __init__(
-        self, engine: Engine, metrics: Metrics, most: int, queue_depth: int, tracing: Tracing | None = None
+        self,
+        engine: Engine,
+        metrics: Metrics,
+        max_sources: int,
+        queue_depth: int,
+        tracing: Tracing | None = None,
     ) -> None:
         self._engine = engine
         self._metrics = metrics
         self._tracing = tracing
-        self._most = most
+        self._max_sources = max_sources
         self._queue_depth = queue_depth
         self._sources: OrderedDict[str, Source] = OrderedDict()
 
@@ -147,103 +160,103 @@ class Sources:
         return iter(sorted(self._sources.values(), key=lambda source: source.id))
 
     def get(self, name: str) -> Source:
-        """The source of this id. Raises UnknownSourceError."""
+        """The source with this id. Raises UnknownSourceError."""
         source = self._sources.get(name)
         if source is None:
-            raise UnknownSourceError(f"there is no source {name!r}; send it a frame, or make it with PUT")
+            raise UnknownSourceError(f"unknown source {name!r}; send it a frame, or create it with PUT")
         return source
 
     def put(self, name: str, options: SourceOptions, geometry: GeometryJson | None) -> bool:
-        """Make a source or set one anew, with its shape fixed when given; says whether it is new."""
+        """Create or replace a source, fixed to a geometry when one is given; returns True for a new one."""
         new = name not in self._sources
-        source = self._sources[name] if not new else self._make(name)
-        source.options, source.kept = options, True
-        source.fix(geometry)
+        source = self._sources[name] if not new else self._create(name)
+        source.options, source.pinned = options, True
+        source.fix_geometry(geometry)
         return new
 
-    def drop(self, name: str) -> None:
-        """End a source: viewers are let go and its lane is closed. Raises UnknownSourceError."""
+    def remove(self, name: str) -> None:
+        """Remove a source, disconnect its viewers and close its lane. Raises UnknownSourceError."""
         self.get(name).close()
         del self._sources[name]
-        self._metrics.forget(name)
-        self._engine.tell(Job(0, Op.FORGET, name))
+        self._metrics.remove_source(name)
+        self._engine.notify(Job(0, Op.FORGET, name))
 
     def close(self) -> None:
-        """Let go of all viewers."""
+        """Disconnect all viewers."""
         for source in self._sources.values():
             source.close()
 
     @contextmanager
-    def enter(self, name: str) -> Iterator[Source]:
-        """Take a place in a source's queue for one frame, making the source if it does not exist.
+    def enqueue(self, name: str) -> Iterator[Source]:
+        """Reserve a place in a source's queue for one frame; an unknown source is created.
 
-        Raises BusyError when the queue is full. A new source that gets no good frame goes again. Frames that
-        fail inside are counted.
+        Raises BusyError when the queue is full. An exception inside the block counts as a failed frame. A new
+        source is removed again when its first frame fails.
         """
-        source = self._sources.get(name) or self._make(name)
+        source = self._sources.get(name) or self._create(name)
         try:
-            if source.waiting >= self._queue_depth:
+            if source.queued >= self._queue_depth:
                 raise BusyError(
-                    f"{source.waiting} frames of {name!r} are waiting; wait for their answers first"
+                    f"the queue of {name!r} is full ({source.queued} frames); wait for a response"
                 )
-            source.waiting += 1
+            source.queued += 1
             try:
                 yield source
             finally:
-                source.waiting -= 1
+                source.queued -= 1
         except Exception as error:
-            self._metrics.lost(name, error)
+            self._metrics.frame_failed(name, error)
             if self._tracing:
-                self._tracing.lost(name, error)
+                self._tracing.frame_failed(name, error)
             raise
         finally:
-            if not (source.kept or source.frames or source.waiting or source.closed):
-                self.drop(name)
+            if not (source.pinned or source.frames or source.queued or source.closed):
+                self.remove(name)
 
-    async def enhance(self, source: Source, slot: SlotLease, upload: Upload) -> Reply:
-        """Have the frame in `slot` enhanced. Raises what `Engine.call` does, and GeometryConflictError."""
-        if upload.geometry:
-            source.check(upload.geometry)
-        options = source.options = source.options.with_features(upload.features or [])
+    async def enhance(self, source: Source, slot: SlotLease, request: FrameRequest) -> Reply:
+        """Enhance the frame in `slot`. Raises what `Engine.call` raises, and GeometryConflictError."""
+        if request.geometry:
+            source.check_geometry(request.geometry)
+        options = source.options = source.options.with_features(request.features or [])
         job = Job(
             0,
             Op.FRAME,
             source.id,
-            length=upload.length,
-            media=upload.media,
-            geometry=upload.geometry or (source.geometry if source.fixed else None),
+            length=request.length,
+            media=request.media,
+            geometry=request.geometry or (source.geometry if source.fixed else None),
             options=options.model_dump(mode="json"),
             sequence=source.submitted,
-            answer=upload.answer,
-            features=None if upload.features is None else [str(name) for name in upload.features],
-            corrupt=upload.corrupt,
+            answer=request.answer,
+            features=None if request.features is None else [str(name) for name in request.features],
+            corrupt=request.corrupt,
         )
-        answer = self._engine.submit(job, slot)
-        source.expect(upload.arrived)
-        reply = await answer
-        source.announce(reply, options.features)
-        age_seconds = time.monotonic() - upload.arrived
-        self._metrics.enhanced(source.id, reply, age_seconds, upload.corrupt)
+        future = self._engine.submit(job, slot)
+        source.frame_submitted(request.arrived)
+        reply = await future
+        source.frame_enhanced(reply, options.features)
+        age_seconds = time.monotonic() - request.arrived
+        self._metrics.frame_enhanced(source.id, reply, age_seconds, request.corrupt)
         if self._tracing:
-            self._tracing.enhanced(source.id, reply, age_seconds, upload.traceparent)
+            self._tracing.frame_enhanced(source.id, reply, age_seconds, request.traceparent)
         if not source.closed:
             self._sources.move_to_end(source.id)
         return reply
 
-    def observe(self) -> None:
-        """Bring the metrics that are states up to date."""
+    def update_gauges(self) -> None:
+        """Set the gauges of all sources."""
         for source in self._sources.values():
-            label = self._metrics.source(source.id)
+            label = self._metrics.source_label(source.id)
             self._metrics.source_up.labels(label).set(source.live)
-            self._metrics.queue_depth.labels(label).set(source.waiting)
+            self._metrics.queue_depth.labels(label).set(source.queued)
 
-    def _make(self, name: str) -> Source:
-        """A new source; the idle one used longest ago gives way when there are too many."""
-        if len(self._sources) >= self._most:
-            idle = (source for source in self._sources.values() if not (source.kept or source.waiting))
+    def _create(self, name: str) -> Source:
+        """Add a source; at the limit the least recently used idle one is evicted. Raises BusyError."""
+        if len(self._sources) >= self._max_sources:
+            idle = (source for source in self._sources.values() if not (source.pinned or source.queued))
             oldest = next(idle, None)
             if oldest is None:
-                raise BusyError(f"{self._most} sources are in use; delete one first")
-            self.drop(oldest.id)
+                raise BusyError(f"{self._max_sources} sources are in use; delete one first")
+            self.remove(oldest.id)
         source = self._sources[name] = Source(name, SourceOptions())
         return source

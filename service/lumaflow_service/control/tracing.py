@@ -1,4 +1,4 @@
-"""A span for every frame, to an OpenTelemetry collector: for the extra `otel`, and only when asked for."""
+"""OpenTelemetry tracing: one span a frame, sent to a collector. Needs the extra `otel`; off by default."""
 
 import time
 from importlib.metadata import version
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 EXPORT_SECONDS = 2
-"""How long a collector may take to answer; spans it does not take are lost, never a frame."""
+"""Timeout of the collector. Spans that it does not accept in time are dropped; frames do not wait."""
 
 
 class Tracing:
-    """Turns what became of a frame into a span; the provider sends them from a thread of its own."""
+    """Creates the spans of frames; the provider exports them in a background thread."""
 
     def __init__(self, provider: "TracerProvider") -> None:
         from opentelemetry import trace
@@ -23,11 +23,11 @@ class Tracing:
 
         self._provider = provider
         self._tracer = provider.get_tracer("lumaflow", version("lumaflow"))
-        self._parents = TraceContextTextMapPropagator()
-        self._failed = trace.StatusCode.ERROR
+        self._propagator = TraceContextTextMapPropagator()
+        self._error_status = trace.StatusCode.ERROR
 
-    def enhanced(self, source: str, reply: Reply, age_seconds: float, parent: str = "") -> None:
-        """A span from a frame's arrival until now, inside the client's trace when it sent a traceparent."""
+    def frame_enhanced(self, source: str, reply: Reply, age_seconds: float, parent: str = "") -> None:
+        """Record a span from a frame's arrival until now; `parent` is the client's traceparent, or empty."""
         end = time.time_ns()
         attributes: dict[str, str | int | float] = {
             "lumaflow.source": source,
@@ -36,25 +36,25 @@ class Tracing:
             "lumaflow.sequence": reply.sequence,
             "lumaflow.frame_seconds": reply.frame_seconds,
         }
-        attributes |= {f"lumaflow.{stage}_seconds": took for stage, took in reply.stage_seconds.items()}
-        context = self._parents.extract({"traceparent": parent})
+        attributes |= {f"lumaflow.{stage}_seconds": seconds for stage, seconds in reply.stage_seconds.items()}
+        context = self._propagator.extract({"traceparent": parent})
         start = end - round(age_seconds * 1e9)
         self._tracer.start_span("frame", context, attributes=attributes, start_time=start).end(end)
 
-    def lost(self, source: str, error: Exception) -> None:
-        """A span, of no length, for a frame that was not enhanced."""
+    def frame_failed(self, source: str, error: Exception) -> None:
+        """Record a span of zero length, with the error, for a frame that was not enhanced."""
         attributes = {"lumaflow.source": source, "error.type": type(error).__name__}
         span = self._tracer.start_span("frame", attributes=attributes)
-        span.set_status(self._failed, str(error))
+        span.set_status(self._error_status, str(error))
         span.end()
 
     def close(self) -> None:
-        """Send what is left."""
+        """Export the remaining spans."""
         self._provider.shutdown()
 
 
 def open_tracing(collector: str) -> Tracing | None:
-    """Tracing to an OTLP/HTTP address; None without one. Raises OptionError when the extra is missing."""
+    """Tracing to an OTLP/HTTP URL; None when it is empty. Raises OptionError when the extra is missing."""
     if not collector:
         return None
     try:
@@ -64,7 +64,7 @@ def open_tracing(collector: str) -> Tracing | None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         raise OptionError(
-            "LUMAFLOW_OTLP asks for traces, which need an extra; in the folder of lumaflow type:"
+            "LUMAFLOW_OTLP is set, but the extra for traces is not installed; in the folder of lumaflow type:"
             " .venv/bin/pip install -e '.[otel]'"
         ) from error
     provider = TracerProvider(

@@ -1,4 +1,4 @@
-"""The newest JPEG of each view of each source, encoded once for all who look at it."""
+"""A cache of the newest JPEG of each view of each source: one encoding for all viewers."""
 
 import asyncio
 import time
@@ -9,18 +9,18 @@ from weakref import WeakKeyDictionary
 from lumaflow.errors import LumaflowError
 from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.sources import Source
-from lumaflow_service.errors import BusyError, UnknownSourceError, not_kept
+from lumaflow_service.errors import BusyError, UnknownSourceError, no_recent_frame
 from lumaflow_service.ipc.messages import Job, Op, View
 from lumaflow_service.ipc.slots import SlotRing
 
 REPEAT_SECONDS = 5.0
-"""After so long without a new frame a live viewer gets the last one again, which finds out who has left."""
+"""A viewer gets the last frame again after this time without a new one, which detects a closed connection."""
 RETRY_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedView:
-    """One encoded view of the frame with this sequence number; `arrived` on the monotonic clock."""
+    """One view of the frame `sequence` as JPEG; `arrived` is the frame's arrival on the monotonic clock."""
 
     sequence: int
     jpeg: bytes
@@ -28,77 +28,77 @@ class EncodedView:
 
 
 class ViewCache:
-    """Encodes views through the worker, each frame at most once a view; all are gone with their lane."""
+    """Encodes views in the worker, each view of a frame at most once. A source's views end with its lane."""
 
-    def __init__(self, engine: Engine, ring: SlotRing, most_viewers: int, idle_seconds: float) -> None:
+    def __init__(self, engine: Engine, ring: SlotRing, max_viewers: int, idle_seconds: float) -> None:
         self._engine = engine
         self._ring = ring
-        self._most_viewers = most_viewers
+        self._max_viewers = max_viewers
         self._idle_seconds = idle_seconds
         self.viewers = 0
         self._encodings: WeakKeyDictionary[Source, dict[View, asyncio.Task[EncodedView]]] = (
             WeakKeyDictionary()
         )
 
-    def keeps(self, source: Source) -> bool:
-        """Whether the last frame can be looked at, as far as is known here."""
+    def has_frame(self, source: Source) -> bool:
+        """True when the source has a recent frame. The worker may have closed its lane earlier."""
         return source.age_seconds is not None and source.age_seconds <= self._idle_seconds
 
     async def newest(self, source: Source, view: View) -> EncodedView:
-        """The view of the last frame, or of a later one that comes meanwhile.
+        """The view of the last frame, or of a newer one that arrives meanwhile.
 
-        Raises UnknownSourceError before the first frame and when the last one is not kept any more, and what
-        `Engine.call` and `SlotRing.acquire` do.
+        Raises UnknownSourceError when there is no frame yet or no recent one, and what `Engine.call` and
+        `SlotRing.acquire` raise.
         """
-        if source.last is None:
+        if source.last_reply is None:
             raise UnknownSourceError(f"the source {source.id!r} has no frame yet; send one first")
-        if not self.keeps(source):
-            raise not_kept(source.id, self._idle_seconds)
+        if not self.has_frame(source):
+            raise no_recent_frame(source.id, self._idle_seconds)
         encodings = self._encodings.setdefault(source, {})
         while True:
             task = encodings.get(view)
-            if task is None or (task.done() and outdated(task, source.last.sequence)):
+            if task is None or (task.done() and is_outdated(task, source.last_reply.sequence)):
                 task = encodings[view] = asyncio.create_task(self._encode(source, view))
                 task.add_done_callback(lambda done: done.cancelled() or done.exception())
-            wanted = source.last.sequence
-            picture = await asyncio.shield(task)
-            if picture.sequence >= wanted:
-                return picture
+            sequence = source.last_reply.sequence
+            encoded = await asyncio.shield(task)
+            if encoded.sequence >= sequence:
+                return encoded
 
     def watch(self, source: Source, view: View) -> AsyncGenerator[EncodedView, None]:
-        """Picture after picture as frames come, until the source is closed; a slow viewer skips some.
+        """Yield the views of new frames until the source is closed; a slow viewer skips frames.
 
         Raises BusyError when there are too many viewers.
         """
-        if self.viewers >= self._most_viewers:
-            raise BusyError(f"{self.viewers} viewers are watching, the most there may be; try again later")
+        if self.viewers >= self._max_viewers:
+            raise BusyError(f"{self.viewers} viewers are connected, the maximum; try again later")
         return self._watch(source, view)
 
     async def _watch(self, source: Source, view: View) -> AsyncGenerator[EncodedView, None]:
         self.viewers += 1
         try:
-            async for picture in self._pictures(source, view):
-                yield picture
+            async for encoded in self._new_frames(source, view):
+                yield encoded
         finally:
             self.viewers -= 1
 
-    async def _pictures(self, source: Source, view: View) -> AsyncGenerator[EncodedView, None]:
-        seen = -1
+    async def _new_frames(self, source: Source, view: View) -> AsyncGenerator[EncodedView, None]:
+        sent = -1
         while not source.closed:
             try:
                 async with asyncio.timeout(REPEAT_SECONDS):
-                    await source.newer_than(seen)
+                    await source.wait_for_frame_after(sent)
             except TimeoutError:
                 pass
-            if source.closed or source.last is None:
+            if source.closed or source.last_reply is None:
                 continue
             try:
-                picture = await self.newest(source, view)
+                encoded = await self.newest(source, view)
             except LumaflowError:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
-            seen = picture.sequence
-            yield picture
+            sent = encoded.sequence
+            yield encoded
 
     async def _encode(self, source: Source, view: View) -> EncodedView:
         with self._ring.acquire() as slot:
@@ -108,9 +108,9 @@ class ViewCache:
                 self._encodings.pop(source, None)
                 raise
             jpeg = bytes(slot.buffer(reply.buffer, reply.length))
-            return EncodedView(reply.sequence, jpeg, source.arrived(reply.sequence) or time.monotonic())
+        return EncodedView(reply.sequence, jpeg, source.arrival_time(reply.sequence) or time.monotonic())
 
 
-def outdated(task: asyncio.Task[EncodedView], sequence: int) -> bool:
-    """Whether a finished encoding failed, or shows a frame before `sequence`."""
+def is_outdated(task: asyncio.Task[EncodedView], sequence: int) -> bool:
+    """True when a finished encoding failed, or shows a frame before `sequence`."""
     return task.cancelled() or task.exception() is not None or task.result().sequence < sequence

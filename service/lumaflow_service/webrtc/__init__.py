@@ -1,1 +1,1 @@
-"""Looking by WebRTC (WHEP); needs the extra `webrtc`, which nothing but `peer` imports."""
+"""Live views over WebRTC (WHEP). Only `peer` imports the extra `webrtc`."""

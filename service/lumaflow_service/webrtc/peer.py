@@ -1,4 +1,4 @@
-"""One viewer by WebRTC: newest pictures out as video, each as late as it is sent."""
+"""A WebRTC peer connection that streams the newest views as video; a frame's pts is its send time."""
 
 import asyncio
 import time
@@ -15,86 +15,86 @@ from lumaflow_service.control.view_cache import EncodedView
 from lumaflow_service.errors import BadOfferError
 
 CONNECT_SECONDS = 15.0
-"""A viewer that is not connected by then is let go."""
+"""A peer that is not connected by then is closed."""
 CLOCK_RATE = 90_000
-OVER = ("failed", "closed")
+CLOSED_STATES = ("failed", "closed")
 
 
 class WebRtcPeer:
-    """A viewer's connection; `last` owns it until it is over."""
+    """The connection of one viewer; `run_until_closed` owns it."""
 
-    def __init__(self, watched: AsyncGenerator[EncodedView, None]) -> None:
-        self._watched = watched
-        self._track = PictureTrack(watched)
-        self._connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))  # asks nobody for addresses
-        self._connected, self._over = asyncio.Event(), asyncio.Event()
-        self._connection.on("connectionstatechange", self._look)
-        self._track.on("ended", self._over.set)
+    def __init__(self, views: AsyncGenerator[EncodedView, None]) -> None:
+        self._views = views
+        self._track = ViewTrack(views)
+        self._connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))  # uses no STUN or TURN server
+        self._connected, self._closed = asyncio.Event(), asyncio.Event()
+        self._connection.on("connectionstatechange", self._on_state_change)
+        self._track.on("ended", self._closed.set)
 
     async def answer(self, offer: str) -> str:
-        """The answer to an offer, both SDP. Raises BadOfferError."""
+        """The SDP answer to an SDP offer. Raises BadOfferError."""
         connection = self._connection
         try:
             if "\na=fingerprint:" not in offer:
-                raise ValueError("it has no fingerprint to know its sender by")
+                raise ValueError("it has no DTLS fingerprint")
             await connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
-            if not any(one.kind == "video" for one in connection.getTransceivers()):
+            if not any(transceiver.kind == "video" for transceiver in connection.getTransceivers()):
                 raise ValueError("it asks for no video")
             connection.addTrack(self._track)
             await connection.setLocalDescription(await connection.createAnswer())
-        except Exception as error:  # whatever the parser stumbles over
+        except Exception as error:  # the SDP parser raises many types
             raise BadOfferError(
-                f"an offer came that cannot be answered ({type(error).__name__}: {error}); send SDP that asks"
-                " for video as VP8 or H.264"
+                f"the offer is not valid ({type(error).__name__}: {error});"
+                " send SDP that asks for video as VP8 or H.264"
             ) from error
         return str(connection.localDescription.sdp)
 
-    def leave(self) -> None:
-        """Let `last` end."""
+    def close(self) -> None:
+        """Let `run_until_closed` return."""
         self._connected.set()
-        self._over.set()
+        self._closed.set()
 
-    async def last(self) -> None:
-        """Return when the viewer has left, never came, or the source is no more; nothing is left then."""
+    async def run_until_closed(self) -> None:
+        """Wait until the viewer disconnects or the source is removed, then close the connection."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._connected.wait()
-            await self._over.wait()
+            await self._closed.wait()
         except TimeoutError:
             pass
         finally:
             await self._connection.close()
-            await self._watched.aclose()
+            await self._views.aclose()
 
-    def _look(self) -> None:
-        if self._connection.connectionState in OVER:
-            self.leave()
+    def _on_state_change(self) -> None:
+        if self._connection.connectionState in CLOSED_STATES:
+            self.close()
         elif self._connection.connectionState == "connected":
             self._connected.set()
 
 
-class PictureTrack(MediaStreamTrack):
-    """Picture after picture as frames of video; a slow line skips some."""
+class ViewTrack(MediaStreamTrack):
+    """A video track of views; a slow connection skips frames."""
 
     kind = "video"
 
-    def __init__(self, watched: AsyncGenerator[EncodedView, None]) -> None:
+    def __init__(self, views: AsyncGenerator[EncodedView, None]) -> None:
         super().__init__()
-        self._watched = watched
+        self._views = views
 
     async def recv(self) -> VideoFrame:
-        """The next frame. Raises MediaStreamError when the source is no more."""
-        picture = await anext(self._watched, None)
-        if picture is None:
+        """The next frame. Raises MediaStreamError when the source is removed."""
+        view = await anext(self._views, None)
+        if view is None:
             self.stop()
-            raise MediaStreamError("the source was deleted, or the service stops")
-        frame = await asyncio.to_thread(decoded, picture.jpeg)
+            raise MediaStreamError("the source was removed, or the service stops")
+        frame = await asyncio.to_thread(decode_view, view.jpeg)
         frame.pts, frame.time_base = int(time.monotonic() * CLOCK_RATE), Fraction(1, CLOCK_RATE)
         return frame
 
 
-def decoded(jpeg: bytes) -> VideoFrame:
-    """A picture of ours as 4:2:0 of limited range and even size, as video has it."""
+def decode_view(jpeg: bytes) -> VideoFrame:
+    """Decode a view to yuv420p of limited range; odd sizes grow by one, because 4:2:0 needs even ones."""
     (frame,) = CodecContext.create("mjpeg", "r").decode(Packet(jpeg))
     assert isinstance(frame, VideoFrame)
     return frame.reformat(frame.width + frame.width % 2, frame.height + frame.height % 2, "yuv420p")

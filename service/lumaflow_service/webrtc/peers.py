@@ -1,4 +1,4 @@
-"""Those who look by WebRTC: taken by their offer, kept under an id, let go when they leave."""
+"""All WebRTC peers by id: added with an SDP offer, removed when the viewer disconnects."""
 
 import asyncio
 import secrets
@@ -14,62 +14,60 @@ if TYPE_CHECKING:
     from lumaflow_service.webrtc.peer import WebRtcPeer
 
 
-def available() -> bool:
-    """Whether the extra is installed; nothing of it is loaded before the first offer."""
+def webrtc_installed() -> bool:
+    """True when the extra is installed. It is loaded with the first offer only."""
     return find_spec("aiortc") is not None
 
 
 class WebRtcPeers:
-    """The viewers' connections, by ids that cannot be guessed."""
+    """The peers by unguessable ids."""
 
-    def __init__(self, pictures: ViewCache, most: int) -> None:
-        self._pictures = pictures
-        self._most = most
+    def __init__(self, view_cache: ViewCache, max_peers: int) -> None:
+        self._view_cache = view_cache
+        self._max_peers = max_peers
         self._peers: dict[str, WebRtcPeer] = {}
-        self._lives: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def take(self, source: Source, view: View, offer: str) -> tuple[str, str]:
-        """The id of a new viewer, and the answer (SDP) to its offer.
+    async def add(self, source: Source, view: View, offer: str) -> tuple[str, str]:
+        """Connect a viewer; returns the id of its peer and the SDP answer to its offer.
 
         Raises MissingExtraError, BadOfferError, and BusyError when there are too many viewers.
         """
-        if not available():
+        if not webrtc_installed():
             raise MissingExtraError(
                 "WebRTC is not installed here; in the folder of lumaflow type: .venv/bin/pip install -e"
-                " '.[webrtc]', or look by WebSocket"
+                " '.[webrtc]', or watch over a WebSocket"
             )
-        if len(self._peers) >= self._most:
-            raise BusyError(
-                f"{len(self._peers)} viewers are watching, the most there may be; try again later"
-            )
+        if len(self._peers) >= self._max_peers:
+            raise BusyError(f"{len(self._peers)} viewers are connected, the maximum; try again later")
         from lumaflow_service.webrtc.peer import WebRtcPeer
 
-        name, peer = secrets.token_urlsafe(16), WebRtcPeer(self._pictures.watch(source, view))
+        name, peer = secrets.token_urlsafe(16), WebRtcPeer(self._view_cache.watch(source, view))
         self._peers[name] = peer
-        life = asyncio.create_task(self._keep(name, peer))
-        self._lives.add(life)
-        life.add_done_callback(self._lives.discard)
+        task = asyncio.create_task(self._run(name, peer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         try:
             return name, await peer.answer(offer)
         except Exception:
-            peer.leave()
+            peer.close()
             raise
 
-    def drop(self, name: str) -> None:
-        """Let go of a viewer. Raises UnknownPeerError."""
+    def remove(self, name: str) -> None:
+        """Disconnect a viewer. Raises UnknownPeerError."""
         peer = self._peers.get(name)
         if peer is None:
-            raise UnknownPeerError(f"there is no viewer {name!r}; it left, or never came")
-        peer.leave()
+            raise UnknownPeerError(f"unknown viewer {name!r}; it has disconnected or never connected")
+        peer.close()
 
     async def close(self) -> None:
-        """Let go of all, and wait until they are gone."""
+        """Disconnect all viewers and wait until their connections are closed."""
         for peer in self._peers.values():
-            peer.leave()
-        await asyncio.gather(*self._lives)
+            peer.close()
+        await asyncio.gather(*self._tasks)
 
-    async def _keep(self, name: str, peer: "WebRtcPeer") -> None:
+    async def _run(self, name: str, peer: "WebRtcPeer") -> None:
         try:
-            await peer.last()
+            await peer.run_until_closed()
         finally:
             del self._peers[name]

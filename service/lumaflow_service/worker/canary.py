@@ -1,4 +1,4 @@
-"""The canary: a small frame that really runs through a lane, to prove that the device still works."""
+"""The canary: a small frame that runs through a lane, as a health check of the device."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ SIDE_PX = 64
 
 
 class Canary:
-    """Lanes of each pixel format with every feature on; the first run also compiles all there is."""
+    """Lanes for GRAY8 and BGR24 with all features; the first run also compiles all CPU loops."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -23,22 +23,22 @@ class Canary:
         self._gray = np.ascontiguousarray(row[:, None] ^ row)
 
     def run(self) -> str:
-        """Run one frame through every lane; returns the device. Raises DeviceError when a result is wrong."""
+        """Run one frame through each lane; returns the device. Raises DeviceError for a wrong result."""
         if not self._lanes:
             self._open()
         for lane in self._lanes:
             color = lane.geometry.pixel_format is PixelFormat.BGR24
             pixels = np.repeat(self._gray[..., None], 3, axis=2) if color else self._gray
             lane.submit(Frame(pixels, lane.geometry.pixel_format))
-            counted = int(lane.collect().bins.sum())
-            if counted != SIDE_PX * SIDE_PX:
+            counted, expected = int(lane.collect().bins.sum()), SIDE_PX * SIDE_PX
+            if counted != expected:
                 raise DeviceError(
-                    f"{self._device} counted {counted} of {SIDE_PX * SIDE_PX} pixels; restart it"
+                    f"expected {expected} counted pixels on {self._device}, got {counted}; restart it"
                 )
         return self._device
 
     def _open(self) -> None:
-        """Open the lanes: both formats, a global mode and CLAHE."""
+        """Open the lanes: each format with a global mode and with CLAHE."""
         for pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24):
             for mode in (Mode.EQUALIZE, Mode.CLAHE):
                 options = Options(Equalization(mode), Hog(), Lbp(), heatmap=True)
@@ -48,9 +48,9 @@ class Canary:
             self._compile()
 
     def _compile(self) -> None:
-        """Open and close lanes of other kinds: on the CPU that compiles what later sources may need, once.
+        """Open and close lanes with other options, which compiles the CPU loops for later sources.
 
-        Otherwise a source's first deep or turned frame would take half a minute on a new machine.
+        Without this, the first 16-bit or rotated frame would take half a minute on a new machine.
         """
         for pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24, PixelFormat.GRAY12, PixelFormat.P010):
             options = Options(Equalization(Mode.CLAHE), Hog(), orientation=Orientation.ROTATE90)

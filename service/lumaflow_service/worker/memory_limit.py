@@ -1,20 +1,20 @@
-"""A wall behind the header gate: what asks for all memory there is fails alone, and not the machine."""
+"""A limit on the worker's memory: a decoder that asks for too much fails, and the machine does not swap."""
 
 import os
 import resource
 from pathlib import Path
 
 
-def limit_memory(room_bytes: int) -> None:
-    """Let this process take so much address space beyond what it holds now, at most the machine's memory.
+def limit_memory(extra_bytes: int) -> None:
+    """Limit the address space to the current use plus `extra_bytes`, at most the physical memory.
 
-    Not for a process that uses CUDA, which lays all of a GPU's and the host's memory into its address space.
+    Not for a process that uses CUDA, which maps the memory of the GPUs and the host into its address space.
     """
     page_bytes = resource.getpagesize()
-    held_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * page_bytes
-    room_bytes = min(room_bytes, os.sysconf("SC_PHYS_PAGES") * page_bytes)
+    current_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * page_bytes
+    extra_bytes = min(extra_bytes, os.sysconf("SC_PHYS_PAGES") * page_bytes)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = held_bytes + room_bytes
+    limit = current_bytes + extra_bytes
     resource.setrlimit(
-        resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard)
     )

@@ -1,4 +1,4 @@
-"""What a client gets back: pictures, npz and JSON, made from pixels and results. Pure; run by any thread."""
+"""The arrays and the histogram of a response. Pure functions, for any thread."""
 
 import json
 from typing import Any
@@ -13,23 +13,25 @@ from lumaflow_service.config.options import Feature
 from lumaflow_service.media.codec.opencv import cv2
 from lumaflow_service.worker.lanes import Arrays
 
-NAMES = {
+FEATURE_ARRAYS = {
     Feature.HOG: ("hog",),
     Feature.LBP: ("lbp",),
     Feature.HISTOGRAM: ("bins", "lut"),
     Feature.HEATMAP: ("heatmap_deviation", "heatmap_distance"),
 }
-"""The arrays of an npz that belong to each feature."""
+"""The names of each feature's arrays in an npz."""
 
 
 def select_features(arrays: Arrays, features: list[str] | None) -> Arrays:
-    """Copies of the results that belong to `features`; of all there are when that is None."""
+    """Copies of the arrays of these features; of all features when None."""
     wanted = list(Feature) if features is None else [Feature(name) for name in features]
-    return {name: arrays[name].copy() for feature in wanted for name in NAMES[feature] if name in arrays}
+    return {
+        name: arrays[name].copy() for feature in wanted for name in FEATURE_ARRAYS[feature] if name in arrays
+    }
 
 
-def planes(frame: Frame) -> Arrays:
-    """All planes of an enhanced frame by the names they have in an npz file."""
+def named_planes(frame: Frame) -> Arrays:
+    """The planes of an enhanced frame by their names in an npz file."""
     chroma = {
         Chroma.SEMI_PLANAR: ("enhanced_chroma",),
         Chroma.PLANAR: ("enhanced_cb", "enhanced_cr"),
@@ -37,8 +39,8 @@ def planes(frame: Frame) -> Arrays:
     return dict(zip(("enhanced", *chroma), frame.planes, strict=True))
 
 
-def levels(frame: Frame, color: ColorMode) -> NDArray[np.uint8]:
-    """The (H, W) plane whose histogram the source's colour mode equalises; the upper 8 bits of its levels."""
+def equalized_plane(frame: Frame, color: ColorMode) -> NDArray[np.uint8]:
+    """The plane, shape (H, W), whose histogram this colour mode equalizes; the upper 8 bits of each value."""
     geometry, layout = frame.geometry, frame.pixel_format.layout
     if layout.family is not Family.RGB:
         plane = frame.pixels[..., layout.luma] if layout.channels > 1 else frame.pixels
@@ -50,20 +52,20 @@ def levels(frame: Frame, color: ColorMode) -> NDArray[np.uint8]:
     return np.asarray(cv2.max(cv2.max(first, second), third), np.uint8)
 
 
-def histogram_json(figures: dict[str, Any], arrays: Arrays, enhanced: Frame, color: ColorMode) -> bytes:
-    """Histograms before and after, and the mapping (the mean over all tiles), of the last frame.
+def histogram_json(fields: dict[str, Any], arrays: Arrays, enhanced: Frame, color: ColorMode) -> bytes:
+    """Histograms before and after enhancement, and the LUT (mean over all tiles), of the last frame.
 
-    In 256 levels whatever the depth: deeper ones are counted by their upper 8 bits.
+    They have 256 bins for every bit depth: deeper values are counted by their upper 8 bits.
     """
-    after = np.bincount(levels(enhanced, color).ravel(), minlength=256)
+    after = np.bincount(equalized_plane(enhanced, color).ravel(), minlength=256)
     mapping = arrays["lut"].reshape(-1, arrays["lut"].shape[-1]).mean(axis=0)
     if arrays["lut"].dtype != np.uint8:
         mapping *= 255 / (mapping.size - 1)
-    answer = {
-        "sequence": figures["sequence"],
-        "lut": figures["lut"],
+    histograms = {
+        "sequence": fields["sequence"],
+        "lut": fields["lut"],
         "before": arrays["bins"].reshape(256, -1).sum(axis=1).tolist(),
         "after": after.tolist(),
         "mapping": mapping.reshape(256, -1).mean(axis=1).round(2).tolist(),
     }
-    return json.dumps(answer, separators=(",", ":")).encode()
+    return json.dumps(histograms, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""Order: jobs of one source pass in the order they came, whichever is decoded first."""
+"""A queue that keeps the order of each source while frames are decoded in parallel."""
 
 import threading
 from collections import deque
@@ -11,44 +11,47 @@ from lumaflow_service.ipc.messages import Job
 
 @dataclass(slots=True, eq=False)
 class QueuedJob:
-    """A job on its way: `frame` once decoded, `prepared` once the lane thread may have it.
+    """A job in the worker.
 
-    kept : set once nothing but the answer is still to be read from the job's slot
+    frame : the decoded frame
+    ready : True when the lane thread may run the job
+    failed : True when an error was sent as the reply
+    copied : set when the job's slot is needed only for the response
     """
 
     job: Job
     frame: Frame | None = None
-    prepared: bool = False
-    refused: bool = False
-    kept: threading.Event = field(default_factory=threading.Event)
+    ready: bool = False
+    failed: bool = False
+    copied: threading.Event = field(default_factory=threading.Event)
 
 
 class SourceQueue:
-    """A queue for one reader; a task passes when it is prepared and first of its source."""
+    """A queue with one reader, which gets a job when it is ready and the first one of its source."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._lines: dict[str, deque[QueuedJob]] = {}
-        self._passed: SimpleQueue[QueuedJob] = SimpleQueue()
+        self._by_source: dict[str, deque[QueuedJob]] = {}
+        self._ready: SimpleQueue[QueuedJob] = SimpleQueue()
 
-    def arrive(self, task: QueuedJob) -> None:
-        """Join the line of the task's source."""
+    def put(self, queued: QueuedJob) -> None:
+        """Append a job to the queue of its source."""
         with self._lock:
-            self._lines.setdefault(task.job.source, deque()).append(task)
+            self._by_source.setdefault(queued.job.source, deque()).append(queued)
 
-    def prepare(self, task: QueuedJob) -> None:
-        """Mark a task that arrived as prepared; it passes at once if all before it have."""
+    def mark_ready(self, queued: QueuedJob) -> None:
+        """Mark a job as ready; the reader gets it when all earlier jobs of its source are ready."""
         with self._lock:
-            task.prepared = True
-            line = self._lines[task.job.source]
-            while line and line[0].prepared:
-                self._passed.put(line.popleft())
-            if not line:
-                del self._lines[task.job.source]
+            queued.ready = True
+            jobs = self._by_source[queued.job.source]
+            while jobs and jobs[0].ready:
+                self._ready.put(jobs.popleft())
+            if not jobs:
+                del self._by_source[queued.job.source]
 
-    def next(self, timeout: float) -> QueuedJob | None:
-        """Wait for the next task; None when there is none within `timeout` seconds."""
+    def get(self, timeout: float) -> QueuedJob | None:
+        """Wait for the next job; None after `timeout` seconds."""
         try:
-            return self._passed.get(timeout=timeout)
+            return self._ready.get(timeout=timeout)
         except Empty:
             return None

@@ -1,8 +1,8 @@
 """The worker: codec threads decode, one lane thread enhances, codec threads encode.
 
-The receive loop stays free to answer pings. Decoding of the next frame, the lane of this one and encoding
-of the last run side by side; frames of one source enter their lane in the order they came. All lanes run on
-one thread, because Numba's parallel loops must be started from one thread.
+The receive loop only queues jobs, so it answers pings at once. While the lane thread enhances a frame, codec
+threads decode the next one and encode the last one. Each source keeps its frame order. All lanes run on one
+thread, because Numba's parallel loops must be started from one thread.
 """
 
 import os
@@ -35,7 +35,7 @@ DEVICE_LOST_STATUS = 70
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """What the API process tells a worker when it starts it."""
+    """The limits of a worker, which the API process passes as JSON."""
 
     device: str
     slots: int
@@ -49,7 +49,7 @@ class WorkerLimits:
 
 
 class Worker:
-    """Takes jobs from the connection until it closes, which ends the process."""
+    """Runs the jobs of a connection until it is closed; the process then exits."""
 
     def __init__(
         self, connection: socket.socket, memory: SlotMemory, limits: WorkerLimits, device: str
@@ -59,115 +59,115 @@ class Worker:
         self._max_pixels = limits.max_pixels
         self._lanes = Lanes(device, limits.max_lanes, limits.lane_idle_seconds)
         self._ops = Operations(memory, self._lanes, limits.jpeg_quality, limits.view_quality)
-        self._order = SourceQueue()
+        self._queue = SourceQueue()
         self._codec = ThreadPoolExecutor(os.cpu_count() or 1, "codec")
 
     def run(self) -> NoReturn:
-        """Serve until the other end hangs up, then leave at once, whatever is running."""
+        """Serve until the other end closes the connection, then exit at once; running jobs are abandoned."""
         threading.Thread(target=self._run_lanes, name="lanes", daemon=True).start()
         for message in receive(self._connection):
             if isinstance(message, Job):
-                self._take(message)
+                self._accept(message)
         os._exit(0)
 
-    def _take(self, job: Job) -> None:
-        """On the receive loop: answer a ping, line everything else up."""
+    def _accept(self, job: Job) -> None:
+        """Reply to a ping, and queue any other job. Runs on the receive loop."""
         if job.op == Op.PING:
             memory = memory_usage(self._lanes.device)
             self._reply(Reply(job.id, **asdict(memory)))
             return
-        task = QueuedJob(job)
-        self._order.arrive(task)
+        queued = QueuedJob(job)
+        self._queue.put(queued)
         if job.op == Op.FRAME:
-            self._codec.submit(self._prepare, task)
+            self._codec.submit(self._decode, queued)
         else:
-            self._order.prepare(task)
+            self._queue.mark_ready(queued)
 
-    def _prepare(self, task: QueuedJob) -> None:
-        """On a codec thread: bring the task's frame into the slot's frame buffer."""
-        with self._refusing(task):
-            job = task.job
+    def _decode(self, queued: QueuedJob) -> None:
+        """Decode the frame of a job into the slot's frame buffer. Runs on a codec thread."""
+        with self._replying_with_errors(queued):
+            job = queued.job
             self._memory.check(job.slot, job.generation)
-            task.frame = self._received(job) if job.media == MediaType.RAW else self._decoded(job)
-        self._order.prepare(task)
+            queued.frame = self._raw_frame(job) if job.media == MediaType.RAW else self._decoded_frame(job)
+        self._queue.mark_ready(queued)
 
-    def _received(self, job: Job) -> Frame:
-        """A raw frame, which was received where it is needed."""
+    def _raw_frame(self, job: Job) -> Frame:
+        """The raw frame in the slot's frame buffer."""
         if job.geometry is None:
-            raise ValueError("a raw frame came without its geometry")
+            raise ValueError("expected the geometry of a raw frame, got none")
         frame = frame_in(self._memory, job, "frame", job.geometry.geometry)
         return replace(frame, color=job.geometry.color, corrupt=job.corrupt)
 
-    def _decoded(self, job: Job) -> Frame:
-        """An encoded frame, its header checked before any decoder sees it."""
+    def _decoded_frame(self, job: Job) -> Frame:
+        """The encoded frame, decoded after its header has been checked."""
         body = self._memory.buffer(job.slot, "body", job.length)
         header = self._header(job, body)
         geometry = header.geometry
         if job.geometry and job.geometry[:3] != (geometry.width, geometry.height, geometry.pixel_format):
-            width, height, wanted = job.geometry[:3]
+            expected = job.geometry
             raise GeometryConflictError(
-                f"a frame of {geometry} came; the source {job.source!r} is fixed to {width}x{height}"
-                f" {wanted}: scale the frame, or change the source with PUT"
+                f"expected a frame of {expected.width}x{expected.height} {expected.format} for the source"
+                f" {job.source!r}, got {geometry}; scale the frame, or change the source with PUT"
             )
         frame = frame_in(self._memory, job, "frame", geometry)
         decode(body, header, frame.pixels)
         return frame
 
     def _header(self, job: Job, body: memoryview) -> ImageHeader:
-        """The header of an encoded frame; where its source says how frames are turned, EXIF does not."""
+        """The header of an encoded frame. An orientation in the source's options overrides the EXIF tag."""
         header = read_header(body, self._max_pixels)
         if header.kind.value != job.media:
             raise UnsupportedMediaError(
-                f"the bytes of an {header.kind} came as {job.media}; send it with Content-Type: {header.kind}"
+                f"expected {job.media}, got {header.kind}; send it with Content-Type: {header.kind}"
             )
-        asked = job.options.get("orientation", Orientation.NONE)
-        return header if asked == Orientation.NONE else replace(header, orientation=1)
+        orientation = job.options.get("orientation", Orientation.NONE)
+        return header if orientation == Orientation.NONE else replace(header, orientation=1)
 
     def _run_lanes(self) -> None:
-        """On the lane thread: one task after the other, as they are prepared."""
+        """Run the ready jobs one after the other. Runs on the lane thread."""
         while True:
-            task = self._order.next(IDLE_CHECK_SECONDS)
-            if task is None:
+            queued = self._queue.get(IDLE_CHECK_SECONDS)
+            if queued is None:
                 self._lanes.close_idle()
-            elif not task.refused:
-                with self._refusing(task):
-                    self._answer(task, self._ops.run(task))
+            elif not queued.failed:
+                with self._replying_with_errors(queued):
+                    self._respond(queued, self._ops.run(queued))
 
-    def _answer(self, task: QueuedJob, outcome: JobResult) -> None:
-        """On the lane thread: keep what views will ask for, while a codec thread encodes the answer."""
-        if outcome.encode is not None:
-            self._codec.submit(self._encode, task, outcome)
+    def _respond(self, queued: QueuedJob, result: JobResult) -> None:
+        """Copy the frames for later views while a codec thread encodes the response."""
+        if result.encode is not None:
+            self._codec.submit(self._encode, queued, result)
         try:
-            outcome.keep()
+            result.copy_frames()
         finally:
-            task.kept.set()
-        if outcome.encode is None:
-            self._finish(task, outcome)
+            queued.copied.set()
+        if result.encode is None:
+            self._reply_with(queued, result)
 
-    def _finish(self, task: QueuedJob, outcome: JobResult) -> None:
-        self._reply(Reply(task.job.id, buffer=outcome.buffer, length=outcome.length, **outcome.figures))
+    def _encode(self, queued: QueuedJob, result: JobResult) -> None:
+        """Encode the response into the slot. Runs on a codec thread."""
+        with self._replying_with_errors(queued):
+            assert result.encode is not None
+            data = result.encode()
+            self._memory.check(queued.job.slot, queued.job.generation)
+            self._memory.buffer(queued.job.slot, result.buffer, len(data))[:] = data
+            queued.copied.wait()
+            self._reply_with(queued, replace(result, length=len(data)))
 
-    def _encode(self, task: QueuedJob, outcome: JobResult) -> None:
-        """On a codec thread: make the answer and lay it into the slot."""
-        with self._refusing(task):
-            assert outcome.encode is not None
-            data = outcome.encode()
-            self._memory.check(task.job.slot, task.job.generation)
-            self._memory.buffer(task.job.slot, outcome.buffer, len(data))[:] = data
-            task.kept.wait()
-            self._finish(task, replace(outcome, length=len(data)))
+    def _reply_with(self, queued: QueuedJob, result: JobResult) -> None:
+        self._reply(Reply(queued.job.id, buffer=result.buffer, length=result.length, **result.fields))
 
     @contextmanager
-    def _refusing(self, task: QueuedJob) -> Iterator[None]:
-        """Answer a task with the error it raises; a lost device ends the process."""
+    def _replying_with_errors(self, queued: QueuedJob) -> Iterator[None]:
+        """Reply with the error that the block raises; the process exits when the device is lost."""
         try:
             yield
-        except Exception as came:
-            task.refused = True
-            error = told(came)
+        except Exception as raised:
+            queued.failed = True
+            error = public_error(raised)
             known = isinstance(error, LumaflowError)
             text = str(error) if known else f"{type(error).__name__}: {error}"
-            self._reply(Reply(task.job.id, type(error).__name__ if known else "LumaflowError", text))
+            self._reply(Reply(queued.job.id, type(error).__name__ if known else "LumaflowError", text))
             if isinstance(error, DeviceLostError):
                 os._exit(DEVICE_LOST_STATUS)
 
@@ -175,11 +175,11 @@ class Worker:
         send(self._connection, reply)
 
 
-def told(error: Exception) -> Exception:
-    """What is said of an error: itself, but for a MemoryError that is not a GPU's, with words of its own."""
+def public_error(error: Exception) -> Exception:
+    """The error for the client: a MemoryError of the host says which limit to raise, others are unchanged."""
     if not isinstance(error, MemoryError) or isinstance(error, LumaflowError):
         return error
     return WorkerUnavailableError(
-        f"the worker may take no more memory ({error}): let idle sources be forgotten, or give it more by"
-        " LUMAFLOW_WORKER_BYTES"
+        f"the worker has reached its memory limit ({error}); delete idle sources,"
+        " or raise LUMAFLOW_WORKER_BYTES"
     )

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import structlog
 
-from lumaflow_service.camera.backoff import Backoff
 from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
+from lumaflow_service.ipc.backoff import Backoff
 
 MOST_WAITING = 8
 """Pictures that may wait for a slow output before the oldest is dropped."""
