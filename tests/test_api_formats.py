@@ -17,7 +17,7 @@ from lumaflow.formats import Alignment, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode, Options, Orientation, Output, Region
-from lumaflow_service.media.codec import displayed, encode_png, kept
+from lumaflow_service.media.codec import display_pixels, encode_png, lossless_pixels
 from lumaflow_service.media.header import read_header
 
 DEEP = [PixelFormat.GRAY10, PixelFormat.GRAY12, PixelFormat.GRAY14, PixelFormat.GRAY16]
@@ -83,12 +83,12 @@ def test_every_format_is_shown_and_described(
     frame, source = dim(Geometry(64, 40, pixel_format), rng), f"shown-{pixel_format}"
     wanted = through_a_lane(frame)
     png = unpacked(post(client, source, frame, "image/png"))
-    assert np.array_equal(png, kept(wanted))
+    assert np.array_equal(png, lossless_pixels(wanted))
     assert png.dtype == (np.uint16 if pixel_format in DEEP else np.uint8)
     assert client.get(f"/v1/sources/{source}").json()["geometry"]["format"] == pixel_format
     for view in ("enhanced", "raw", "split"):
         shown = unpacked(client.get(f"/v1/sources/{source}/snapshot.jpg", params={"view": view}))
-        assert shown.shape == displayed(wanted).shape
+        assert shown.shape == display_pixels(wanted).shape
     counts = client.get(f"/v1/sources/{source}/histogram").json()
     assert sum(counts["before"]) == sum(counts["after"]) == 64 * 40
     assert len(counts["mapping"]) == 256
@@ -107,7 +107,7 @@ def test_a_snapshot_shows_raw_left_and_enhanced_right(client: httpx.Client, rng:
         views[view] = shown.astype(int)
     assert np.abs(views["split"][:, :24] - views["raw"][:, :24]).mean() < 3
     assert np.abs(views["split"][:, 40:] - views["enhanced"][:, 40:]).mean() < 3
-    assert np.abs(views["raw"] - displayed(frame)).mean() < 8  # white noise, at the quality of views
+    assert np.abs(views["raw"] - display_pixels(frame)).mean() < 8  # white noise, at the quality of views
 
 
 @pytest.mark.parametrize("alignment", list(Alignment))

@@ -57,7 +57,7 @@ def jpeg() -> bytes:
     [
         ("image/jpeg", b"", 400, "empty"),
         ("image/png", b"", 400, "empty"),
-        ("image/jpeg", b"garbage" * 99, 400, "neither a JPEG nor a PNG"),
+        ("image/jpeg", b"garbage" * 99, 400, "expected a JPEG or PNG image"),
         ("image/jpeg", jpeg()[:-200], 400, "truncated"),
         ("image/png", jpeg(), 415, "send it with Content-Type: image/jpeg"),
         ("image/png", png_header(20_000, 20_000), 413, "20000x20000"),

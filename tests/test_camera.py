@@ -19,11 +19,11 @@ from lumaflow_service.camera.open_container import OpenRequest
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import CameraError
 from lumaflow_service.config.url_policy import ResolvedUrl, UrlPolicy
-from lumaflow_service.media.codec import displayed
+from lumaflow_service.media.codec import display_pixels
 from lumaflow_service.media.slot_format import slot_geometry
 from proxy import Answering, Proxy
 from secured import Secured, make_certificate
-from test_laying import laid
+from test_slot_format import in_slot
 
 SECRET = "s3cretWord"
 
@@ -379,4 +379,4 @@ def test_every_clip_is_handled_or_refused_with_its_cause(shared_data: Path) -> N
         assert (run.camera.status.corrupt > 0) >= (path.name in DAMAGED), path.name
         for shot in (*run.shots[:1], *run.shots[-1:]):
             expected = shot.frame.to_ndarray(format="bgr24").mean()
-            assert abs(displayed(laid(shot.frame)).mean() - expected) < 8, path.name
+            assert abs(display_pixels(in_slot(shot.frame)).mean() - expected) < 8, path.name

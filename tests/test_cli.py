@@ -119,14 +119,14 @@ def test_features_of_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> N
         (["features", "photo.png"], 2, "--output"),
         (["serve", "--port", "99999"], 2, "port"),
         (["enhance", "empty.mp4", "out.mp4"], 2, "empty.mp4 is empty"),
-        (["enhance", "junk.mp4", "out.mp4"], 2, "junk.mp4 is neither a video nor an image"),
-        (["enhance", "page.jpg", "out.jpg"], 2, "page.jpg is no image, whatever its name"),
+        (["enhance", "junk.mp4", "out.mp4"], 2, "junk.mp4 is neither a video nor a readable image"),
+        (["enhance", "page.jpg", "out.jpg"], 2, "page.jpg is not an image, despite its name"),
         (["enhance", "README.md", "out.mp4"], 2, "JPEG, PNG, AVIF"),
-        (["enhance", "sound.m4a", "out.mp4"], 2, "has no video in it, only audio"),
-        (["enhance", "cut.png", "out.png"], 1, "cut.png: a PNG"),
-        (["enhance", "photo.png", "out.png", "--features", "n.txt"], 2, "give such a name"),
+        (["enhance", "sound.m4a", "out.mp4"], 2, "has no video stream, only audio"),
+        (["enhance", "cut.png", "out.png"], 1, "cut.png: the PNG is truncated"),
+        (["enhance", "photo.png", "out.png", "--features", "n.txt"], 2, "expected a name that ends in .npz"),
         (["enhance", "photo.png", "out.png", "--features", "photo.npz", "-f"], 2, "input itself"),
-        (["features", "photo.png", "-o", "n.txt"], 2, "give such a name"),
+        (["features", "photo.png", "-o", "n.txt"], 2, "expected a name that ends in .npz"),
         (["enhance", ".", "out.mp4"], 2, "leave .mp4 out"),
         (["probe", "missing.mp4"], 2, "missing.mp4: nothing is there"),
         (["probe", "."], 2, ". is a folder; name one of its files"),
@@ -173,14 +173,14 @@ def test_a_full_disk_is_a_failure_that_names_the_target(
     assert capsys.readouterr().err == told
 
 
-def test_a_folder_that_may_not_be_written_is_told_once_before_any_work(
+def test_a_folder_that_is_not_writable_gives_one_error_before_any_work(
     photo: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "more.png").write_bytes(photo.read_bytes())
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)  # root may write everywhere
     for target in (tmp_path / "out.png", tmp_path / "out"):
         assert run(["enhance", str(photo if target.suffix else tmp_path), str(target)]) == 2
-        told = f"the folder {tmp_path} may not be written to; change its mode, or give another folder"
+        told = f"the folder {tmp_path} is not writable; change its mode, or give another folder"
         assert capsys.readouterr().err == f"lumaflow: {told}\n"
         assert not target.exists()
 

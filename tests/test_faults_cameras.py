@@ -87,8 +87,8 @@ def test_thousands_of_packets_leave_no_memory(tmp_path: Path) -> None:
     figures = []
     for _ in range(40):
         with av.open(film) as container:
-            feed = FrameReader(container, Watchdog(), deinterlace=False, waits=False)
-            assert sum(1 for _ in feed.pictures(lambda packet: None)) == 500
+            feed = FrameReader(container, Watchdog(), deinterlace=False, live=False)
+            assert sum(1 for _ in feed.frames(lambda packet: None)) == 500
         figures.append(resident_kb())
     print(f"20000 packets: {figures[0]} .. {figures[10]} .. {figures[-1]} KB")
     assert figures[-1] - figures[10] < 1000

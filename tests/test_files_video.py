@@ -1,4 +1,4 @@
-"""Enhancing videos: what is kept, what is refused, what happens to damaged ones."""
+"""Enhancing videos: what is kept, what is rejected, and damaged files."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -12,23 +12,22 @@ import pytest
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
-import lumaflow.formats
 from films import SIZE, content, make_film, psnr
 from lumaflow.errors import LumaflowError
-from lumaflow.formats import PixelFormat, Range
+from lumaflow.formats import Color, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.options import Equalization, Mode, Options, Orientation
 from lumaflow_service.files import video_writer
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.features import open_features, with_features
 from lumaflow_service.files.file_result import FileResult
-from lumaflow_service.files.picture import planes_of
-from lumaflow_service.files.run_lane import LaneJob, enhanced
-from lumaflow_service.files.video import describe_video, enhance_video
-from lumaflow_service.files.video_reader import VideoReader, open_film
+from lumaflow_service.files.run_lane import LaneJob, run_lane
+from lumaflow_service.files.video import enhance_video, extract_video_features
+from lumaflow_service.files.video_reader import VideoReader, open_video
 from lumaflow_service.files.video_writer import VideoFormat
+from lumaflow_service.media.convert import plane_arrays
 
-QUARTER_TURN = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
+ROTATE_90_MATRIX = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
 
 
 def enhance(source: Path, target: Path, **job: Any) -> FileResult:
@@ -36,7 +35,7 @@ def enhance(source: Path, target: Path, **job: Any) -> FileResult:
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mov", ".m4v"])
-def test_every_pts_is_kept_exactly_also_at_a_varying_rate(tmp_path: Path, suffix: str) -> None:
+def test_every_pts_is_kept_exactly_also_at_a_variable_rate(tmp_path: Path, suffix: str) -> None:
     pts = [4000, 5024, 5200, 9000, 9024, 12_000, 12_001, 13_000, 14_000, 20_000, 21_000, 22_024]
     source = make_film(tmp_path / "in.mp4", pts=pts, container_options={"movie_timescale": "12800"})
     outcome = enhance(source, tmp_path / f"out{suffix}")
@@ -54,14 +53,14 @@ def test_matroska_keeps_times_to_its_millisecond(tmp_path: Path, suffix: str) ->
 
 
 @pytest.mark.parametrize(("source", "audio", "target"), [("mp4", "aac", "mp4"), ("mkv", "libopus", "webm")])
-def test_audio_packets_are_copied_as_they_are(tmp_path: Path, source: str, audio: str, target: str) -> None:
+def test_audio_packets_are_copied_unchanged(tmp_path: Path, source: str, audio: str, target: str) -> None:
     film = make_film(tmp_path / f"in.{source}", audio=audio)
     enhance(film, tmp_path / f"out.{target}")
     assert content(tmp_path / f"out.{target}").copied == content(film).copied
     assert len(content(film).copied[0]) > 20
 
 
-def test_audio_that_the_container_cannot_hold_is_refused_with_a_way_out(tmp_path: Path) -> None:
+def test_audio_that_the_container_cannot_hold_is_rejected_with_advice(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4", audio="aac")
     with pytest.raises(UsageError, match=r"aac.*\.mkv"):
         enhance(film, tmp_path / "out.webm")
@@ -76,7 +75,7 @@ def test_colour_tags_are_kept(tmp_path: Path, tags: tuple[int, int, int, int]) -
     assert content(tmp_path / "out.mp4").tags == tags
 
 
-@pytest.mark.parametrize("matrix", [QUARTER_TURN, (0, 65536, 0, 65536, 0, 0, 0, 0, 1 << 30)])
+@pytest.mark.parametrize("matrix", [ROTATE_90_MATRIX, (0, 65536, 0, 65536, 0, 0, 0, 0, 1 << 30)])
 def test_rotation_and_mirroring_are_kept(tmp_path: Path, matrix: tuple[int, ...]) -> None:
     film = make_film(tmp_path / "in.mp4", matrix=matrix)
     enhance(film, tmp_path / "out.mp4")
@@ -86,13 +85,13 @@ def test_rotation_and_mirroring_are_kept(tmp_path: Path, matrix: tuple[int, ...]
     assert after.matrix == before.matrix
 
 
-def test_the_pixels_own_aspect_is_kept(tmp_path: Path) -> None:
+def test_the_sample_aspect_ratio_is_kept(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4", aspect=Fraction(4, 3))
     enhance(film, tmp_path / "out.mp4")
     assert content(tmp_path / "out.mp4").aspect == Fraction(4, 3)
 
 
-def test_fields_stay_fields(tmp_path: Path) -> None:
+def test_interlacing_is_kept(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4", options={"x264-params": "tff=1"})
     enhance(film, tmp_path / "out.mp4")
     assert content(film).interlaced
@@ -102,19 +101,19 @@ def test_fields_stay_fields(tmp_path: Path) -> None:
 def planes(path: Path) -> list[tuple[NDArray[Any], ...]]:
     """All planes of every frame of a video."""
     with av.open(str(path)) as container:
-        return [planes_of(frame) for frame in container.decode(video=0)]
+        return [plane_arrays(frame) for frame in container.decode(video=0)]
 
 
 @pytest.fixture
 def lossless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is written is what is read."""
-    monkeypatch.setitem(video_writer.SHAPES, ".mkv", VideoFormat("matroska", "libx264", {"qp": "0"}))
+    """Encode .mkv losslessly."""
+    monkeypatch.setitem(video_writer.VIDEO_FORMATS, ".mkv", VideoFormat("matroska", "libx264", {"qp": "0"}))
 
 
 @pytest.mark.parametrize("range_", [1, 2])
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv422p10le"])
 @pytest.mark.usefixtures("lossless")
-def test_luma_is_what_a_lane_makes_of_it_and_chroma_stays_to_the_bit(
+def test_luma_is_the_result_of_a_lane_and_chroma_is_bit_identical(
     tmp_path: Path, pixel_format: str, range_: int
 ) -> None:
     tags = (6, range_, 6, 6)
@@ -122,11 +121,11 @@ def test_luma_is_what_a_lane_makes_of_it_and_chroma_stays_to_the_bit(
     job = LaneJob(options=Options(equalization=Equalization(Mode.EQUALIZE)))
     outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
     assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == pixel_format
-    assert outcome.notes == []
+    assert outcome.warnings == []
     gray = PixelFormat.GRAY10 if "10" in pixel_format else PixelFormat.GRAY8
-    color = lumaflow.formats.Color(Range.FULL if range_ == 2 else Range.LIMITED)
+    color = Color(Range.FULL if range_ == 2 else Range.LIMITED)
     raw = planes(film)
-    wanted = enhanced([Frame(one[0], gray, color=color) for one in raw], job)
+    wanted = run_lane([Frame(one[0], gray, color=color) for one in raw], job)
     for before, after, (_, result) in zip(raw, planes(outcome.target), wanted, strict=True):
         assert np.array_equal(after[0], result.frame.pixels)
         assert not np.array_equal(after[0], before[0])
@@ -147,7 +146,7 @@ def test_gray_video_gets_neutral_chroma(tmp_path: Path) -> None:
         assert {level for plane in chroma for level in np.unique(plane)} == {512}
 
 
-TURNS = {
+REORIENT = {
     Orientation.NONE: lambda plane: plane,
     Orientation.TRANSPOSE: lambda plane: plane.T,
     Orientation.ROTATE90: lambda plane: np.rot90(plane, -1),
@@ -160,10 +159,10 @@ TURNS = {
 
 @pytest.mark.parametrize("orientation", list(Orientation))
 @pytest.mark.usefixtures("lossless")
-def test_an_orientation_turns_once_in_place_of_what_the_file_says(
+def test_an_orientation_is_applied_once_and_overrides_the_display_matrix(
     tmp_path: Path, orientation: Orientation
 ) -> None:
-    film = make_film(tmp_path / "in.mp4", matrix=QUARTER_TURN, aspect=Fraction(4, 3), frames=3)
+    film = make_film(tmp_path / "in.mp4", matrix=ROTATE_90_MATRIX, aspect=Fraction(4, 3), frames=3)
     options = Options(equalization=Equalization(Mode.IDENTITY))
     outcome = enhance(film, tmp_path / "out.mkv", options=options, orientation=orientation)
     made = content(outcome.target)
@@ -172,15 +171,15 @@ def test_an_orientation_turns_once_in_place_of_what_the_file_says(
     assert made.aspect == (Fraction(3, 4) if orientation.swaps_sides else Fraction(4, 3))
     for before, after in zip(planes(film), planes(outcome.target), strict=True):
         for stored, shown in zip(before, after, strict=True):
-            assert np.array_equal(TURNS[orientation](stored), shown)
+            assert np.array_equal(REORIENT[orientation](stored), shown)
 
 
-def test_chroma_that_cannot_lie_on_its_side_becomes_whole(tmp_path: Path) -> None:
+def test_rotated_422_becomes_444(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mkv", pixel_format="yuv422p10le", frames=3)
     outcome = enhance(film, tmp_path / "out.mp4", orientation=Orientation.ROTATE90)
     made = content(outcome.target)
     assert (made.pixel_format, made.size) == ("yuv444p10le", SIZE[::-1])
-    assert outcome.notes == ["its turned chroma is stored with whole chroma (4:4:4)"]
+    assert outcome.warnings == ["its 4:2:2 chroma is rotated; it is stored as 4:4:4"]
 
 
 @pytest.mark.parametrize("size", [(97, 65), (96, 65)])
@@ -203,11 +202,11 @@ def test_odd_sizes_keep_their_size(tmp_path: Path, size: tuple[int, int], suffix
     made = content(outcome.target)
     assert made.size == size
     assert made.pixel_format == stored
-    assert any("odd size" in note for note in outcome.notes) is (stored == "yuv444p")
+    assert any("size is odd" in warning for warning in outcome.warnings) is (stored == "yuv444p")
 
 
 @pytest.mark.parametrize(
-    ("codec", "pixel_format", "suffix", "stored", "notes"),
+    ("codec", "pixel_format", "suffix", "stored", "warnings"),
     [
         ("libx264", "yuv422p", ".mp4", "yuv422p", []),
         ("libx264", "gray", ".mp4", "yuv420p", []),
@@ -219,24 +218,26 @@ def test_odd_sizes_keep_their_size(tmp_path: Path, size: tuple[int, int], suffix
     ],
 )
 def test_depth_and_chroma_are_kept_where_the_encoder_can(
-    tmp_path: Path, codec: str, pixel_format: str, suffix: str, stored: str, notes: list[str]
+    tmp_path: Path, codec: str, pixel_format: str, suffix: str, stored: str, warnings: list[str]
 ) -> None:
     options = {"x265-params": "log-level=none"} if codec == "libx265" else {}
     film = make_film(tmp_path / "in.mkv", codec=codec, pixel_format=pixel_format, frames=4, options=options)
     outcome = enhance(film, tmp_path / f"out{suffix}")
     assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == stored
-    assert outcome.notes == notes
+    assert outcome.warnings == warnings
 
 
 @pytest.mark.parametrize("name", ["car_h264_422_10.mp4", "car_hevc_main10.mp4", "am_hlg10_chart.mp4"])
-def test_deep_videos_keep_depth_chroma_and_tags(
+def test_10_bit_videos_keep_depth_chroma_and_tags(
     tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    whole = VideoReader.frames
-    monkeypatch.setattr(VideoReader, "frames", lambda film, take: islice(whole(film, take), 3))
+    all_frames = VideoReader.frames
+    monkeypatch.setattr(
+        VideoReader, "frames", lambda reader, on_packet: islice(all_frames(reader, on_packet), 3)
+    )
     source = shared_data / "videos" / name
     outcome = enhance(source, tmp_path / "out.mp4")
-    assert not any("bits" in note or "chroma" in note for note in outcome.notes)
+    assert not any("bits" in warning or "4:4:4" in warning for warning in outcome.warnings)
     before, after = (first_frame(path) for path in (source, outcome.target))
     assert after.format.name == before.format.name
     for tag in ("colorspace", "color_range", "color_primaries", "color_trc"):
@@ -248,7 +249,7 @@ def first_frame(path: Path) -> VideoFrame:
         return next(container.decode(video=0))
 
 
-def test_rgb_video_becomes_yuv_with_tags_that_say_how(tmp_path: Path) -> None:
+def test_rgb_video_becomes_tagged_yuv(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format="bgr0", tags=(0, 2, 1, 1), frames=3)
     enhance(film, tmp_path / "out.mp4")
     made = content(tmp_path / "out.mp4")
@@ -256,8 +257,8 @@ def test_rgb_video_becomes_yuv_with_tags_that_say_how(tmp_path: Path) -> None:
     assert made.pixel_format == "yuv420p"
 
 
-@pytest.mark.parametrize(("matrix", "turns"), [(None, 0), (QUARTER_TURN, 1)])
-def test_side_by_side_is_raw_left_as_shown(
+@pytest.mark.parametrize(("matrix", "turns"), [(None, 0), (ROTATE_90_MATRIX, 1)])
+def test_side_by_side_is_raw_left_as_displayed(
     tmp_path: Path, matrix: tuple[int, ...] | None, turns: int
 ) -> None:
     film = make_film(tmp_path / "in.mp4", matrix=matrix)
@@ -269,13 +270,13 @@ def test_side_by_side_is_raw_left_as_shown(
     assert right.mean() > 1.3 * raw.mean()
 
 
-def test_features_of_every_frame_are_written_beside(tmp_path: Path) -> None:
+def test_features_of_every_frame_are_written_to_npz(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4")
     job = LaneJob(options=with_features(Options()))
     with open_features(tmp_path / "out.npz") as features:
         enhance_video(film, tmp_path / "out.mp4", job, lambda expected: None, features)
     with open_features(tmp_path / "only.npz") as features:
-        assert describe_video(film, job, lambda expected: None, features) == 12
+        assert extract_video_features(film, job, lambda expected: None, features) == 12
     with np.load(tmp_path / "out.npz") as npz, np.load(tmp_path / "only.npz") as only:
         assert sorted(npz.files) == sorted(only.files)
         assert np.array_equal(npz["pts"], np.arange(12) * 1024)
@@ -286,24 +287,24 @@ def test_features_of_every_frame_are_written_beside(tmp_path: Path) -> None:
         assert np.array_equal(npz["lbp/000007"], only["lbp/000007"])
 
 
-def test_a_step_is_counted_for_every_frame(tmp_path: Path) -> None:
+def test_the_callback_is_called_for_every_frame(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4")
     steps: list[int | None] = []
     enhance_video(film, tmp_path / "out.mp4", LaneJob(), steps.append)
     assert steps == [12] * 12
 
 
-# Damaged ones
+# Damaged files
 
 
-def test_a_cut_off_video_gives_the_frames_that_are_there(tmp_path: Path) -> None:
+def test_a_truncated_video_gives_its_frames(tmp_path: Path) -> None:
     whole = make_film(tmp_path / "in.mp4", frames=40, container_options={"movflags": "+faststart"})
     data = whole.read_bytes()
     cut = tmp_path / "cut.mp4"
     cut.write_bytes(data[: data.index(b"mdat") + (len(data) - data.index(b"mdat")) // 2])
     outcome = enhance(cut, tmp_path / "out.mp4")
     assert 5 < outcome.frames < 35
-    assert any("cut off after" in note and "of 3.2 s" in note for note in outcome.notes)
+    assert any("truncated after" in warning and "of 3.2 s" in warning for warning in outcome.warnings)
     assert len(content(outcome.target).times) == outcome.frames
 
 
@@ -316,16 +317,16 @@ def test_damaged_packets_are_counted_and_the_rest_is_enhanced(tmp_path: Path) ->
     film.write_bytes(data)
     outcome = enhance(film, tmp_path / "out.mp4")
     assert outcome.frames >= 24
-    assert any("damaged packets" in note for note in outcome.notes)
+    assert any("damaged packets" in warning for warning in outcome.warnings)
 
 
-def test_frames_that_the_decoder_doubts_go_through_as_corrupt(tmp_path: Path, shared_data: Path) -> None:
-    with open_film(shared_data / "videos" / "car_ts_packet_loss.ts") as film:
-        doubted = sum(frame.corrupt for frame in film.frames(lambda packet: None))
-        assert doubted == film.corrupt > 0
+def test_frames_that_the_decoder_reports_as_corrupt_are_marked(tmp_path: Path, shared_data: Path) -> None:
+    with open_video(shared_data / "videos" / "car_ts_packet_loss.ts") as film:
+        corrupt = sum(frame.corrupt for frame in film.frames(lambda packet: None))
+        assert corrupt == film.corrupt > 0
 
 
-def test_a_change_of_size_is_scaled_to_the_first_and_said(tmp_path: Path) -> None:
+def test_a_change_of_size_is_scaled_to_the_first_with_a_warning(tmp_path: Path) -> None:
     parts = [
         make_film(tmp_path / f"{n}.ts", size=size, frames=6, pts=[1024 * (6 * n + k) for k in range(6)])
         for n, size in enumerate([SIZE, (64, 48)])
@@ -336,27 +337,27 @@ def test_a_change_of_size_is_scaled_to_the_first_and_said(tmp_path: Path) -> Non
     made = content(outcome.target)
     assert outcome.frames == len(made.times) == 12
     assert made.size == SIZE
-    assert any("changes to 64x48" in note for note in outcome.notes)
+    assert any("changes to 64x48" in warning for warning in outcome.warnings)
 
 
-def test_missing_and_backward_times_are_put_in_order(tmp_path: Path) -> None:
+def test_missing_or_decreasing_pts_are_replaced(tmp_path: Path) -> None:
     raw = make_film(tmp_path / "in.h264", container="h264")
     outcome = enhance(raw, tmp_path / "out.mp4")
     times = content(outcome.target).times
     assert len(times) == 12
     assert times == sorted(set(times))
-    assert any("without a usable time" in note for note in outcome.notes)
+    assert any("without a usable pts" in warning for warning in outcome.warnings)
 
 
 @pytest.mark.parametrize(("data", "why"), [(bytes(5000), "neither"), (b"<html>" * 99, "neither|no frame")])
-def test_what_is_no_video_is_refused_and_nothing_written(tmp_path: Path, data: bytes, why: str) -> None:
+def test_a_file_that_is_not_a_video_is_rejected_without_output(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / "in.mp4").write_bytes(data)
     with pytest.raises(UsageError, match=why):
         enhance(tmp_path / "in.mp4", tmp_path / "out.mp4")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
 
 
-def test_a_video_without_one_good_frame_is_refused(tmp_path: Path) -> None:
+def test_a_video_without_a_decodable_frame_is_rejected(tmp_path: Path) -> None:
     film = make_film(tmp_path / "in.mp4", frames=3)
     data = bytearray(film.read_bytes())
     start = data.index(b"mdat") + 4
@@ -368,12 +369,12 @@ def test_a_video_without_one_good_frame_is_refused(tmp_path: Path) -> None:
         enhance(film, tmp_path / "out.mp4")
 
 
-def test_a_name_that_no_container_fits_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_an_unsupported_output_suffix_is_rejected_first(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.mp4, \.m4v, \.mov, \.mkv, \.webm"):
         enhance(tmp_path / "missing.mp4", tmp_path / "out.gif")
 
 
-def test_an_error_midway_leaves_nothing(tmp_path: Path) -> None:
+def test_an_interrupt_leaves_no_output(tmp_path: Path) -> None:
     def stop(expected: int | None) -> None:
         raise KeyboardInterrupt
 
@@ -383,7 +384,7 @@ def test_an_error_midway_leaves_nothing(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
 
 
-# Real ones
+# Real files
 
 
 def test_the_car_keeps_its_frames_times_and_audio(tmp_path: Path, shared_data: Path) -> None:
@@ -394,30 +395,30 @@ def test_the_car_keeps_its_frames_times_and_audio(tmp_path: Path, shared_data: P
     assert after.times == before.times
     assert after.copied == before.copied
     assert after.tags == before.tags
-    assert outcome.notes == []
+    assert outcome.warnings == []
 
 
-def test_every_video_is_enhanced_or_refused_with_a_sentence(
+def test_every_video_is_enhanced_or_rejected_with_a_reason(
     tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = VideoReader.frames
+    all_frames = VideoReader.frames
 
-    def first_frames(film: VideoReader, take: Any) -> Iterator[Frame]:
-        return islice(whole(film, take), 4)
+    def first_frames(reader: VideoReader, on_packet: Any) -> Iterator[Frame]:
+        return islice(all_frames(reader, on_packet), 4)
 
     monkeypatch.setattr(VideoReader, "frames", first_frames)
-    refused = set()
+    rejected = set()
     for source in sorted((shared_data / "videos").iterdir()):
         try:
             outcome = enhance(source, tmp_path / "out.mp4", force=True)
         except LumaflowError:
-            refused.add(source.name)
+            rejected.add(source.name)
         else:
             made = content(outcome.target)
             assert len(made.times) == outcome.frames > 0
             assert made.size == (outcome.width, outcome.height)
             assert made.rotation == content_rotation(source)
-    assert refused == {"am_audio_only.mp4", "am_vp9_invalid.webm", "empty.mp4", "random_bytes.mp4"}
+    assert rejected == {"am_audio_only.mp4", "am_vp9_invalid.webm", "empty.mp4", "random_bytes.mp4"}
 
 
 def content_rotation(path: Path) -> int:

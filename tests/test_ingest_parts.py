@@ -10,7 +10,7 @@ from lumaflow_service.camera.frame_queue import LatestFrameQueue
 from lumaflow_service.camera.freeze import luma_sample
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.ipc.backoff import Backoff
-from test_laying import decoded
+from test_slot_format import decoded
 
 
 def test_waits_double_up_to_thirty_seconds_with_jitter_for_ever() -> None:

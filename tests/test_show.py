@@ -19,11 +19,11 @@ from lumaflow_service.control.cameras import clamped
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.messages import EnhancedReady
 from lumaflow_service.ipc.slots import SlotMemory
-from lumaflow_service.media.codec import displayed
-from lumaflow_service.media.color import BT601, BT709, FULL, LIMITED, YuvConversion, to_bgr
+from lumaflow_service.media.codec import display_pixels
+from lumaflow_service.media.color import BT601, BT709, FULL, LIMITED, ColorTags
+from lumaflow_service.media.convert import plane_array, to_bgr
 from lumaflow_service.media.slot_format import matrix_of, slot_geometry, write_to_slot
-from lumaflow_service.media.yuv import rows
-from test_laying import SIZE, decoded
+from test_slot_format import SIZE, decoded
 
 BASE = Fraction(1, 90_000)
 
@@ -82,7 +82,7 @@ def test_a_recording_shows_what_the_camera_showed_with_its_tags(
     assert int(found.color_range) == (FULL if "j" in stored else LIMITED)
     if not name.startswith(("bgr", "gray")):
         assert int(found.colorspace) == matrix
-    wanted, color = displayed(show.frame).astype(int), YuvConversion.of(found)
+    wanted, color = display_pixels(show.frame).astype(int), ColorTags.of(found)
     if wanted.ndim == 2:
         wanted = np.repeat(wanted[..., None], 3, axis=2)
     assert np.abs(to_bgr(found, color).astype(int) - wanted).mean() < 2.5
@@ -91,15 +91,15 @@ def test_a_recording_shows_what_the_camera_showed_with_its_tags(
 def test_ten_bits_are_recorded_as_ten_by_x265(tmp_path: Path) -> None:
     frame = decoded("yuv420p10le")
     found = recorded(tmp_path, shown(frame), "libx265")
-    luma, wanted = (rows(one.planes[0], SIZE[::-1], np.dtype(np.uint16)) for one in (found, frame))
+    luma, wanted = (plane_array(one.planes[0], SIZE[::-1], np.dtype(np.uint16)) for one in (found, frame))
     assert np.abs(luma.astype(int) - wanted).max() <= 4
     assert len(np.unique(luma)) > 256
 
 
 def test_odd_sides_are_stored_with_whole_chroma() -> None:
     for name in ("yuv420p", "yuv422p", "bgr24"):
-        assert shown(decoded(name, (47, 31))).stored_as == "yuv444p"
-    assert shown(decoded("yuv422p", (46, 31))).stored_as == "yuv422p"
+        assert shown(decoded(name, (47, 31))).encoder_format == "yuv444p"
+    assert shown(decoded("yuv422p", (46, 31))).encoder_format == "yuv422p"
 
 
 def test_the_stand_in_for_a_lost_camera_goes_into_the_same_recording(tmp_path: Path) -> None:

@@ -48,12 +48,12 @@ from lumaflow_service.config.model import (
     SnapshotConfig,
 )
 from lumaflow_service.config.url_policy import UrlPolicy, check_url
-from lumaflow_service.media.color import YuvConversion
+from lumaflow_service.media.color import ColorTags
 from proxy import Answering, Proxy
 
 BASE = Fraction(1, 90_000)
 WALL = 1_800_000_000.0
-COLOR = YuvConversion(6, 1, 6, 6, 64)
+COLOR = ColorTags(6, 1, 6, 6, 64)
 
 
 def show(n: int, pts: int | None = None, size: tuple[int, int] = (96, 64), **changes: object) -> OutputFrame:
@@ -70,7 +70,7 @@ def show(n: int, pts: int | None = None, size: tuple[int, int] = (96, 64), **cha
         epoch=1,
         corrupt=False,
         color=COLOR,
-        stored_as="yuv444p" if odd else "yuv420p",
+        encoder_format="yuv444p" if odd else "yuv420p",
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -119,8 +119,8 @@ def test_a_segment_ends_by_time_and_by_geometry(tmp_path: Path) -> None:
 RECORD_FOR_EVER = """
 import itertools, sys, time
 from pathlib import Path
-from test_sinks import record, show, Record, Recorder
-how = Record.model_validate({"path": "r", "keep_free_gb": 0, "container": sys.argv[2]})
+from test_sinks import record, show, RecordConfig, Recorder
+how = RecordConfig.model_validate({"path": "r", "keep_free_gb": 0, "container": sys.argv[2]})
 recorder = Recorder(how, Path(sys.argv[1]))
 for n in itertools.count():
     recorder.write(show(n))
@@ -190,10 +190,10 @@ def sound_of(film: Path) -> tuple[AudioFormat, list[AudioPacket]]:
     with open_container(
         OpenRequest(check_url(f"file:{film}", policy), policy), film, 0, watchdog
     ) as container:
-        feed = FrameReader(container, watchdog, deinterlace=False, waits=False)
+        feed = FrameReader(container, watchdog, deinterlace=False, live=False)
         assert feed.audio
         kind = AudioFormat(feed.audio)
-        for _ in feed.pictures(lambda packet: sounds.append(AudioPacket.of(kind, packet, Fraction(0)))):
+        for _ in feed.frames(lambda packet: sounds.append(AudioPacket.of(kind, packet, Fraction(0)))):
             pass
     return kind, [sound for sound in sounds if sound]
 
@@ -212,7 +212,7 @@ def test_sound_that_a_container_cannot_hold_is_named(tmp_path: Path) -> None:
     recorder.begin(kind)
     recorder.write(show(0))
     recorder.close()
-    assert recorder.note == "mp4 holds no pcm_alaw sound"
+    assert recorder.note == "mp4 cannot hold pcm_alaw audio"
 
 
 def test_old_files_go_and_others_are_never_touched(tmp_path: Path) -> None:
@@ -494,7 +494,7 @@ def test_auto_takes_the_first_hardware_encoder_that_works_and_else_x264(
         (set(), "libx264"),
     ):
         best_encoder.cache_clear()
-        monkeypatch.setattr(encoder.av, "codecs_available", {*encoder.HARDWARE, "libx264"})
+        monkeypatch.setattr(encoder.av, "codecs_available", {*encoder.HARDWARE_ENCODERS, "libx264"})
         monkeypatch.setattr(encoder, "_works", works.__contains__)
         assert best_encoder("yuv420p") == taken
         assert best_encoder("yuv444p") == "libx264"

@@ -230,9 +230,9 @@ def features(
     time_base, sizes for all of them. Descriptors are computed from the enhanced luma, histograms from the
     raw luma. A frame of 1920x1080 takes 5.6 MB.
     """
-    from lumaflow_service.files.commands import describe
+    from lumaflow_service.files.commands import extract_features
 
-    return describe(source, output, lane.job(with_npz=True))
+    return extract_features(source, output, lane.job(with_npz=True))
 
 
 def _parse_tiles(text: str) -> tuple[int, int]:

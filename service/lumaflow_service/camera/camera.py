@@ -13,7 +13,7 @@ from av.video.frame import VideoFrame
 
 from lumaflow.geometry import Geometry
 from lumaflow_service.camera.captured_frame import CapturedFrame
-from lumaflow_service.camera.frame_reader import NO_TIME_BASE, AnyPacket, DecodedFrame, FrameReader
+from lumaflow_service.camera.frame_reader import DEFAULT_TIME_BASE, DecodedFrame, FrameReader
 from lumaflow_service.camera.freeze import FreezeDetector
 from lumaflow_service.camera.open_container import OpenRequest, open_container
 from lumaflow_service.camera.timeline import Timeline
@@ -21,6 +21,7 @@ from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode
 from lumaflow_service.ipc.backoff import Backoff
 from lumaflow_service.media.slot_format import slot_geometry
+from lumaflow_service.media.video.reader import AnyPacket
 
 
 class CameraPhase(StrEnum):
@@ -86,7 +87,7 @@ class Camera:
         self._stopped = threading.Event()
         self._number = 0
         self._geometry: Geometry | None = None
-        self._last: tuple[int, Fraction] = (-1, NO_TIME_BASE)
+        self._last: tuple[int, Fraction] = (-1, DEFAULT_TIME_BASE)
         self._due: float | None = None
 
     def stop(self) -> None:
@@ -148,11 +149,11 @@ class Camera:
             self.watchdog.begin()
             self._timeline.restart()
             self._due = None
-            feed = FrameReader(container, self.watchdog, self._plan.deinterlace, waits=not self._is_file)
+            feed = FrameReader(container, self.watchdog, self._plan.deinterlace, live=not self._is_file)
             self._on_feed(feed)
             before = self._number
             try:
-                for picture in feed.pictures(lambda packet: self._on_audio(packet, self._timeline.offset)):
+                for picture in feed.frames(lambda packet: self._on_audio(packet, self._timeline.offset)):
                     self._take(picture, feed)
                     if self._stopped.is_set():
                         return
@@ -175,14 +176,14 @@ class Camera:
         self._on_shot(shot)
 
     def _count(self, feed: FrameReader) -> None:
-        self.status.corrupt += feed.damaged
+        self.status.corrupt += feed.decoder.damaged
         self.status.no_key += feed.skipped
-        feed.damaged = feed.skipped = 0
+        feed.decoder.damaged = feed.skipped = 0
 
     def _shot(self, picture: DecodedFrame, feed: FrameReader, now: float) -> CapturedFrame:
         """The picture with its number, time and epoch. Raises CameraError (codec) when it is too large."""
         frame = picture.frame
-        base = feed.video.time_base or frame.time_base or NO_TIME_BASE
+        base = feed.video.time_base or frame.time_base or DEFAULT_TIME_BASE
         seconds = self._timeline.stamp(frame.pts * base if frame.pts is not None else None, now)
         self.status.restamped = self._timeline.restamped
         pts, (last, last_base) = round(seconds / base), self._last

@@ -1,4 +1,4 @@
-"""The frames of one open container, decoded: with what is doubtful marked, and sound passed on beside."""
+"""Decodes the frames of an open camera or file, marks corrupt ones, and passes audio packets on."""
 
 from __future__ import annotations
 
@@ -7,35 +7,32 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any
 
 import av
 from av.container import InputContainer
-from av.packet import Packet
-from av.stream import Disposition
 from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from lumaflow_service.camera.corruption import CorruptionTracker
 from lumaflow_service.camera.deinterlace import Deinterlacer
 from lumaflow_service.camera.packet_loss import PacketLossMonitor
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode
+from lumaflow_service.media.video.reader import AnyPacket, VideoDecoder, stream_types
 
-AnyPacket: TypeAlias = "Packet[Any]"
-NO_TIME_BASE = Fraction(1, 90_000)
-"""Where a container does not say."""
-KEY_SECONDS = 8.0
-"""How long to wait for the first key frame."""
-MOST_UNDECODED = 500
-"""So many packets in a row without a picture, and it is not video that this decoder knows."""
+DEFAULT_TIME_BASE = Fraction(1, 90_000)
+"""For a container that does not tell its time base."""
+KEY_FRAME_SECONDS = 8.0
+"""Longest wait for the first key frame."""
+MAX_UNDECODABLE = 500
+"""Packets in a row without a frame, after which the decoder is taken not to know this video."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedFrame:
-    """A decoded picture, and when its packet arrived, on the monotonic clock.
+    """A decoded frame, and the arrival of its packet by the monotonic clock, in seconds.
 
-    `corrupt` says that the decoder doubts it, or that it builds on one it doubts.
+    `corrupt`: the decoder reports damage, or the frame refers to a corrupt one.
     """
 
     frame: VideoFrame
@@ -44,117 +41,105 @@ class DecodedFrame:
 
 
 class FrameReader:
-    """Reads an open container.
+    """Reads an open container. `live`: a read error or a stall is an error, not the end of the file.
 
-    `damaged` counts packets that gave no picture, `skipped` those before the first key frame; whoever reads
-    them may set them to 0.
+    `skipped` counts the packets before the first key frame. The reader of the counts may set them to 0.
+    Raises CameraError when the container has no video stream.
     """
 
-    def __init__(self, container: InputContainer, watchdog: Watchdog, deinterlace: bool, waits: bool) -> None:
+    def __init__(self, container: InputContainer, watchdog: Watchdog, deinterlace: bool, live: bool) -> None:
+        if not container.streams.video:
+            types = stream_types(container)
+            raise CameraError(CameraErrorCode.CODEC, f"expected a video stream, got only {types}")
         self.container = container
-        self.video = _main_video(container)
+        self.decoder = VideoDecoder(container)
+        self.video = self.decoder.stream
         self.audio = next(iter(container.streams.audio), None)
-        self.damaged = self.skipped = 0
+        self.skipped = 0
         self._watchdog = watchdog
-        self._deinterlacer = Deinterlacer(self.video.time_base or NO_TIME_BASE) if deinterlace else None
-        self._waits = waits
+        self._deinterlacer = Deinterlacer(self.video.time_base or DEFAULT_TIME_BASE) if deinterlace else None
+        self._live = live
         self._losses = PacketLossMonitor()
-        self._doubt = CorruptionTracker()
-        self._before_was_doubtful = False
-        self._fruitless = 0
+        self._corruption = CorruptionTracker()
+        self._previous_corrupt = False
+        self._undecodable = 0
         self._started = False
-        self._began = time.monotonic()
-        self.video.thread_type = (
-            "SLICE"  # frame threads would hold frames back, and lose good ones near a bad one
-        )
+        self._opened_at = time.monotonic()
 
-    def pictures(self, on_audio: Callable[[AnyPacket], None]) -> Iterator[DecodedFrame]:
-        """Every picture until the end. Raises CameraError when it stalls or breaks off."""
-        wanted = [self.video] if self.audio is None else [self.video, self.audio]
-        for packet in self._packets(wanted):
+    def frames(self, on_audio: Callable[[AnyPacket], None]) -> Iterator[DecodedFrame]:
+        """Every frame until the end. Raises CameraError when the camera stalls or the connection breaks."""
+        streams = [self.video] if self.audio is None else [self.video, self.audio]
+        for packet in self._packets(streams):
             if packet.stream is not self.video:
                 on_audio(packet)
-            elif self._wanted(packet):
+            elif self._should_decode(packet):
                 yield from self._decode(packet)
-            if self._waits and self._watchdog.overdue:
-                raise CameraError(CameraErrorCode.STALLED, "data comes, but no picture")
+            if self._live and self._watchdog.overdue:
+                raise CameraError(CameraErrorCode.STALLED, "expected a frame, got only packets without one")
         yield from self._decode(None)
 
-    def _packets(self, wanted: list[Any]) -> Iterator[AnyPacket]:
-        """Packet after packet, up to the end. Raises CameraError."""
+    def _packets(self, streams: list[Any]) -> Iterator[AnyPacket]:
+        """Packets until the end. Raises CameraError."""
         while True:
             try:
-                packet = self._packet(wanted)
+                packet = self._next_packet(streams)
             except (av.ExitError, TimeoutError):
                 seconds = self._watchdog.limit_seconds
-                raise CameraError(CameraErrorCode.STALLED, f"nothing came for {seconds:.1f} s") from None
+                raise CameraError(CameraErrorCode.STALLED, f"no data for {seconds:.1f} s") from None
             except av.EOFError:
                 return
             except av.FFmpegError as error:
-                if not self._waits:
-                    self.damaged += 1
-                    return  # where a file is cut off
+                if not self._live:
+                    self.decoder.damaged += 1
+                    return  # the file is truncated here
                 raise CameraError(
-                    CameraErrorCode.EOF, f"the connection broke: {error.strerror or 'no reason'}"
+                    CameraErrorCode.EOF, f"the connection broke: {error.strerror or 'unknown reason'}"
                 ) from None
             if packet is None or (packet.dts is None and packet.size == 0):
                 return
             yield packet
 
-    def _packet(self, wanted: list[Any]) -> AnyPacket | None:
-        """The next packet, asked for anew each time, so that the deadline follows the camera's pace.
+    def _next_packet(self, streams: list[Any]) -> AnyPacket | None:
+        """The next packet, within a deadline that follows the frame rate of the camera.
 
-        It has to be closed: what PyAV 18.1 holds meanwhile, 236 bytes a packet, stays for ever when its
-        generator is only dropped.
+        `closing` is needed: PyAV 18.1 leaks 236 bytes for each demux generator that is dropped unclosed.
         """
-        packets: Any = self.container.demux(wanted)
+        packets: Any = self.container.demux(streams)
         with self._watchdog.waiting(self._watchdog.limit_seconds), closing(packets), self._losses.heard():
             return next(packets, None)
 
-    def _wanted(self, packet: AnyPacket) -> bool:
-        """Whether to decode this packet: at first only from a key frame on, where one comes in time.
+    def _should_decode(self, packet: AnyPacket) -> bool:
+        """Whether to decode this packet: from the first key frame on, or after KEY_FRAME_SECONDS.
 
-        A camera that refreshes line by line never sends one; its decoder then says what is corrupt.
+        A camera with intra refresh never sends a key frame; its decoder reports which frames are corrupt.
         """
         if packet.is_corrupt or self._losses.missed:
             self._losses.missed = False
-            self._doubt.arise()
+            self._corruption.arise()
         elif packet.is_keyframe:
-            self._doubt.key(packet.pts)
-        self._started = self._started or packet.is_keyframe or time.monotonic() - self._began > KEY_SECONDS
+            self._corruption.key(packet.pts)
+        waited = time.monotonic() - self._opened_at > KEY_FRAME_SECONDS
+        self._started = self._started or packet.is_keyframe or waited
         self.skipped += not self._started
         return self._started
 
     def _decode(self, packet: AnyPacket | None) -> Iterator[DecodedFrame]:
         arrived = time.monotonic()
         try:
-            frames = self.video.decode(packet)
-        except av.EOFError:
-            return
+            frames = self.decoder.decode(packet)
         except av.FFmpegError as error:
-            self.damaged += 1
-            self._doubt.arise()
-            self._fruitless += 1
-            if isinstance(error, NotImplementedError) or self._fruitless > MOST_UNDECODED:
+            self._corruption.arise()
+            self._undecodable += 1
+            if isinstance(error, NotImplementedError) or self._undecodable > MAX_UNDECODABLE:
                 raise CameraError(
                     CameraErrorCode.CODEC, "its video cannot be decoded; choose another codec"
                 ) from None
             return
-        self._fruitless = 0 if frames else self._fruitless
+        self._undecodable = 0 if frames else self._undecodable
         for frame in frames:
-            doubtful = self._doubt.of(frame)
+            corrupt = self._corruption.of(frame)
             if self._deinterlacer is None:
-                yield DecodedFrame(frame, doubtful, arrived)
-            elif (whole := self._deinterlacer(frame)) is not None:
-                yield DecodedFrame(whole, doubtful or self._before_was_doubtful, arrived)
-            self._before_was_doubtful = doubtful
-
-
-def _main_video(container: InputContainer) -> VideoStream:
-    """The first stream that moves; a cover picture only when there is nothing else."""
-    streams = container.streams.video
-    if not streams:
-        kinds = " and ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-        raise CameraError(CameraErrorCode.CODEC, f"there is no video in it, only {kinds}")
-    moving = [one for one in streams if not one.disposition & Disposition.attached_pic]
-    return (moving or list(streams))[0]
+                yield DecodedFrame(frame, corrupt, arrived)
+            elif (deinterlaced := self._deinterlacer(frame)) is not None:
+                yield DecodedFrame(deinterlaced, corrupt or self._previous_corrupt, arrived)
+            self._previous_corrupt = corrupt

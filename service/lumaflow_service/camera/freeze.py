@@ -4,7 +4,7 @@ import numpy as np
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
-from lumaflow_service.media.yuv import rows
+from lumaflow_service.media.convert import plane_array
 
 FROZEN_SECONDS = 10.0
 STEP_PX = 4
@@ -34,7 +34,7 @@ def luma_sample(picture: VideoFrame) -> NDArray[np.int16]:
     plane, bits = picture.planes[0], picture.format.components[0].bits
     dtype = np.dtype(np.uint8) if bits <= 8 else np.dtype(np.uint16)
     width = min(plane.width, plane.line_size // dtype.itemsize)
-    samples = rows(plane, (plane.height, width), dtype)[::STEP_PX, ::STEP_PX]
+    samples = plane_array(plane, (plane.height, width), dtype)[::STEP_PX, ::STEP_PX]
     shift = 8 if picture.format.name in MSB else max(bits - 8, 0)
     return (samples >> shift).astype(np.int16)
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lumaflow_service.camera.frame_reader import AnyPacket, FrameReader
+from lumaflow_service.camera.frame_reader import FrameReader
 from lumaflow_service.camera.open_container import OpenRequest, open_container
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode, UrlError
 from lumaflow_service.config.url_policy import UrlPolicy, check_url, expand
+from lumaflow_service.media.video.reader import AnyPacket
 from lumaflow_service.redact import redact_urls
 
 EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
@@ -68,7 +69,7 @@ def _read(shown: str, opening: OpenRequest, seconds: float) -> Finding:
     with open_container(opening, opening.target.path, 0, watchdog) as container:
         watchdog.begin()
         live = opening.target.scheme != "file"
-        feed = FrameReader(container, watchdog, deinterlace=False, waits=live)
+        feed = FrameReader(container, watchdog, deinterlace=False, live=live)
         return _finding(shown, feed, watchdog, started, seconds, live)
 
 
@@ -83,7 +84,7 @@ def _finding(
     keys: list[float | None] = []
     timed = not feed.container.format.flags & NO_TIMESTAMPS
     corrupt, first, frame, end = 0, 0.0, None, started + seconds
-    for picture in feed.pictures(_ignore):
+    for picture in feed.frames(_ignore):
         now = time.monotonic()
         watchdog.frame(now)
         first = first or now - started
@@ -106,7 +107,7 @@ def _finding(
         RANGES.get(int(frame.color_range), "not said"),
         bool(frame.interlaced_frame),
         len(times),
-        corrupt + feed.damaged,
+        corrupt + feed.decoder.damaged,
         round(1 / interval, 2) if interval else None,
         round(key_interval, 2) if key_interval else None,
         round(first, 3),

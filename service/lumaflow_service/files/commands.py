@@ -1,4 +1,4 @@
-"""`lumaflow enhance` and `lumaflow features`: what was typed, carried out and reported."""
+"""The commands `lumaflow enhance` and `lumaflow features`."""
 
 import sys
 import time
@@ -6,78 +6,79 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from lumaflow_service.files.atomic_write import check_apart
+from lumaflow_service.files.atomic_write import check_not_same_file
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.features import open_features
-from lumaflow_service.files.file_kind import READ, FileKind, kind_of, moves
+from lumaflow_service.files.file_kind import READABLE_IMAGES, FileKind, detect_kind, is_animated
 from lumaflow_service.files.file_result import FileResult
-from lumaflow_service.files.folder import FolderCount, enhance_folder
-from lumaflow_service.files.image import WRITABLE, describe_image, enhance_image
-from lumaflow_service.files.progress import ProgressBar, open_meter
+from lumaflow_service.files.folder import BatchResult, enhance_folder
+from lumaflow_service.files.image import WRITABLE_SUFFIXES, enhance_image, extract_image_features
+from lumaflow_service.files.progress import ProgressBar, open_progress_bar
 from lumaflow_service.files.run_lane import LaneJob
-from lumaflow_service.files.video import describe_video, enhance_video
-from lumaflow_service.files.video_writer import SHAPES
+from lumaflow_service.files.video import enhance_video, extract_video_features
+from lumaflow_service.files.video_writer import VIDEO_FORMATS
 
 
 def enhance(source: Path, target: Path, job: LaneJob, features: Path | None) -> int:
-    """Enhance a video, an image or a folder and say what became of it; returns the exit status."""
-    kind = kind_of(source)
+    """Enhance a video, an image or a folder and print the result; returns the exit status."""
+    kind = detect_kind(source)
     started = time.perf_counter()
-    with open_meter() as meter:
+    with open_progress_bar() as progress:
         if kind is FileKind.FOLDER:
             if features:
                 raise UsageError("--features takes one video or image; run lumaflow features on each file")
-            tally = enhance_folder(source, target, job, meter)
+            result = enhance_folder(source, target, job, progress)
         else:
-            check_apart(source, target)
-            tally = FolderCount([_enhance_file(kind, source, target, job, features, meter)])
-    _report(tally, job, time.perf_counter() - started)
-    return 1 if tally.failed else 0
+            check_not_same_file(source, target)
+            result = BatchResult([_enhance_file(kind, source, target, job, features, progress)])
+    _print_result(result, job, time.perf_counter() - started)
+    return 1 if result.failed else 0
 
 
-def describe(source: Path, target: Path, job: LaneJob) -> int:
-    """Write the features of a video or an image; returns the exit status."""
-    kind = kind_of(source)
+def extract_features(source: Path, target: Path, job: LaneJob) -> int:
+    """Write the features of a video or an image to an npz file; returns the exit status."""
+    kind = detect_kind(source)
     if kind is FileKind.FOLDER:
-        raise UsageError(f"{source} is a folder; name one video or image")
-    check_apart(source, target)
-    with open_meter() as meter, open_features(target, job.force) as file:
+        raise UsageError(f"{source} is a folder; give one video or image")
+    check_not_same_file(source, target)
+    with open_progress_bar() as progress, open_features(target, job.force) as file:
         if kind is FileKind.IMAGE:
-            count = describe_image(source, job, file)
+            count = extract_image_features(source, job, file)
         else:
-            count = describe_video(source, job, meter.start(source.name), file)
+            count = extract_video_features(source, job, progress.start(source.name), file)
     print(f"{target}: features of {count} frame{'s' * (count != 1)}, on {job.device}")
     return 0
 
 
 def _enhance_file(
-    kind: FileKind, source: Path, target: Path, job: LaneJob, features: Path | None, meter: ProgressBar
+    kind: FileKind, source: Path, target: Path, job: LaneJob, features: Path | None, progress: ProgressBar
 ) -> FileResult:
     if features:
-        check_apart(source, features)
+        check_not_same_file(source, features)
     with ExitStack() as stack:
         file = stack.enter_context(open_features(features, job.force)) if features else None
-        if kind is FileKind.VIDEO and target.suffix.lower() in WRITABLE:
+        suffix = target.suffix.lower()
+        if kind is FileKind.VIDEO and suffix in WRITABLE_SUFFIXES:
             raise UsageError(
-                f"{source} is no image that is read: {READ};"
-                " a video becomes one under a name that ends in .mp4"
+                f"{source} is not an image; expected one of {READABLE_IMAGES}, or for a video an output name"
+                " that ends in .mp4"
             )
-        if kind is FileKind.IMAGE and not (target.suffix.lower() in SHAPES and moves(source)):
+        if kind is FileKind.IMAGE and not (suffix in VIDEO_FORMATS and is_animated(source)):
             return enhance_image(source, target, job, file)
-        return enhance_video(source, target, job, meter.start(source.name), file)
+        return enhance_video(source, target, job, progress.start(source.name), file)
 
 
-def _report(tally: FolderCount, job: LaneJob, seconds: float) -> None:
-    for outcome in tally.done:
-        _warn(f"{outcome.target}: {note}" for note in outcome.notes)
-    _warn(why if str(path) in why else f"{path}: {why}" for path, why in tally.failed.items())
-    frames = sum(outcome.frames for outcome in tally.done)
+def _print_result(result: BatchResult, job: LaneJob, seconds: float) -> None:
+    for file in result.done:
+        _warn(f"{file.target}: {warning}" for warning in file.warnings)
+    _warn(why if str(path) in why else f"{path}: {why}" for path, why in result.failed.items())
+    frames = sum(file.frames for file in result.done)
     rate = f"{frames} frame{'s' * (frames != 1)} in {seconds:.1f} s on {job.device}"
-    if len(tally.done) == 1 and not tally.failed and not tally.skipped:
-        (outcome,) = tally.done
-        print(f"{outcome.target}: {outcome.width}x{outcome.height}, {rate}")
+    if len(result.done) == 1 and not result.failed and not result.skipped:
+        (file,) = result.done
+        print(f"{file.target}: {file.width}x{file.height}, {rate}")
     else:
-        counts = f"{len(tally.done)} enhanced, {len(tally.failed)} failed, {tally.skipped} not media"
+        counts = f"{len(result.done)} enhanced, {len(result.failed)} failed, {result.skipped} not media"
         print(f"{counts}; {rate}")
 
 

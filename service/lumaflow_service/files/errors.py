@@ -1,11 +1,11 @@
-"""What can go wrong with files; `cli` maps each to an exit status."""
+"""Errors of files. `cli` maps each to an exit status."""
 
 from lumaflow.errors import LumaflowError
 
 
 class UsageError(LumaflowError, ValueError):
-    """Something that cannot be done as asked, with a file that is no media say (exit status 2)."""
+    """Invalid arguments or an unsupported input file (exit status 2)."""
 
 
 class BadFileError(LumaflowError, OSError):
-    """A file that is damaged, or cannot be written after all (exit status 1)."""
+    """A damaged input file, or an output file that cannot be written (exit status 1)."""

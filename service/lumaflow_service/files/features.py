@@ -1,6 +1,6 @@
-"""Features of every frame in one npz, written frame by frame so that memory stays flat.
+"""Features of every frame in one npz, written frame by frame, in constant memory.
 
-`numpy.load` reads single arrays on demand. With N frames the file holds
+`numpy.load` reads single arrays on demand. The file of N frames contains
 
     hog/000000 ...   (blocks_y, blocks_x, 36) float32, one array a frame
     lbp/000000 ...   (cells_y, cells_x, 59) uint16, one array a frame
@@ -23,24 +23,27 @@ from numpy.typing import NDArray
 
 from lumaflow.frame import Enhanced
 from lumaflow.options import Hog, Lbp, Options
-from lumaflow_service.files.atomic_write import written
+from lumaflow_service.files.atomic_write import atomic_write
 from lumaflow_service.files.errors import BadFileError, UsageError
 
 
 def with_features(options: Options) -> Options:
-    """The same options with the descriptors that a feature file holds."""
+    """The options with the descriptors of a feature file, HOG and LBP, enabled."""
     return replace(options, hog=options.hog or Hog(), lbp=options.lbp or Lbp())
 
 
 @contextmanager
 def open_features(target: Path, force: bool = False) -> Iterator["FeatureFile"]:
-    """A feature file at `target`, there only when the block ends without an error.
+    """Write a feature file to `target`, which appears when the block ends without an error.
 
-    Raises UsageError for a name of another suffix, and as `written` does.
+    Raises UsageError for a suffix other than .npz, and the errors of `atomic_write`.
     """
     if target.suffix.lower() != ".npz":
-        raise UsageError(f"{target} was named for the features; they are one .npz file: give such a name")
-    with written(target, force) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+        raise UsageError(f"expected a name that ends in .npz for the features, got {target}; rename it")
+    with (
+        atomic_write(target, force) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive,
+    ):
         features = FeatureFile(archive, target)
         yield features
         features.finish()
@@ -48,7 +51,7 @@ def open_features(target: Path, force: bool = False) -> Iterator["FeatureFile"]:
 
 @dataclass(slots=True)
 class FeatureFile:
-    """An open feature file; `target` is its name in messages."""
+    """An open feature file; errors name `target`."""
 
     archive: zipfile.ZipFile
     target: Path
@@ -58,7 +61,7 @@ class FeatureFile:
     _time_base: Fraction = Fraction(1)
 
     def add(self, enhanced: Enhanced) -> None:
-        """Write the descriptors of one frame and remember its histogram."""
+        """Write the descriptors of one frame and keep its histogram in memory."""
         number = f"{len(self._bins):06d}"
         for name, array in (("hog", enhanced.hog), ("lbp", enhanced.lbp)):
             if array is not None:
@@ -69,7 +72,7 @@ class FeatureFile:
         self._time_base = enhanced.frame.time_base or self._time_base
 
     def finish(self) -> None:
-        """Write what is known of all frames together."""
+        """Write the arrays of all frames: bins, pts, sizes and time_base."""
         levels = self._bins[0].size if self._bins else 256
         self._write("bins", np.array(self._bins, np.uint32).reshape(-1, levels))
         self._write("pts", np.array(self._pts, np.int64))

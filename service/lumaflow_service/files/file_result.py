@@ -1,4 +1,4 @@
-"""What became of a file."""
+"""The result of one enhanced file."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,15 +6,15 @@ from pathlib import Path
 
 @dataclass(slots=True)
 class FileResult:
-    """One finished file: its frames, their size, and what the user should know about it."""
+    """One enhanced file: number of frames, size in pixels, and warnings for the user."""
 
     target: Path
     width: int
     height: int
     frames: int = 0
-    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
-    def note(self, text: str) -> None:
-        """Remember a note once."""
-        if text not in self.notes:
-            self.notes.append(text)
+    def warn(self, text: str) -> None:
+        """Add a warning once."""
+        if text not in self.warnings:
+            self.warnings.append(text)

@@ -1,94 +1,98 @@
-"""Enhancing a still image by its own mapping, turned upright by its EXIF tag; depth, alpha, profile stay."""
+"""Enhances an image with its own LUT, upright by its EXIF orientation; depth, alpha and ICC profile stay."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from lumaflow.frame import Frame
+from lumaflow.frame import Frame, Plane
 from lumaflow.options import ColorMode, Output
-from lumaflow_service.files.atomic_write import check_target, written
+from lumaflow_service.files.atomic_write import atomic_write, check_target
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.features import FeatureFile
-from lumaflow_service.files.file_kind import moves
+from lumaflow_service.files.file_kind import is_animated
 from lumaflow_service.files.file_result import FileResult
-from lumaflow_service.files.run_lane import LaneJob, enhanced
+from lumaflow_service.files.run_lane import LaneJob, run_lane
 from lumaflow_service.files.side_by_side import SideBySide
-from lumaflow_service.files.still import StillImage, read_still
+from lumaflow_service.files.still_image import StillImage, read_still_image
 from lumaflow_service.media.codec import encode_jpeg, encode_png
-from lumaflow_service.media.codec.profile import with_profile
+from lumaflow_service.media.codec.icc_profile import insert_icc_profile
 from lumaflow_service.media.codec.tiff import encode_tiff
 
-JPEG = frozenset({".jpg", ".jpeg"})
-TIFF = frozenset({".tif", ".tiff"})
-WRITABLE = JPEG | TIFF | {".png"}
-"""Suffixes of images that can be written."""
-QUALITY = 95
+JPEG_SUFFIXES = frozenset({".jpg", ".jpeg"})
+TIFF_SUFFIXES = frozenset({".tif", ".tiff"})
+WRITABLE_SUFFIXES = JPEG_SUFFIXES | TIFF_SUFFIXES | {".png"}
+JPEG_QUALITY = 95
 
 
 def enhance_image(
     source: Path, target: Path, job: LaneJob, features: FeatureFile | None = None
 ) -> FileResult:
-    """Enhance one image, of an animated one the first picture. Raises UsageError, BadFileError; then nothing
-    is written."""
-    if target.suffix.lower() not in WRITABLE:
+    """Enhance one image, of an animation the first frame.
+
+    Raises UsageError and BadFileError; then `target` is not written.
+    """
+    if target.suffix.lower() not in WRITABLE_SUFFIXES:
         raise UsageError(
             f"{target} cannot be written as an image; give a name that ends in .jpg, .png or .tif"
         )
     check_target(target, job.force)
-    still = _read(source, job)
-    outcome = FileResult(target, still.frame.geometry.width, still.frame.geometry.height, frames=1)
-    with written(target, job.force) as part:
-        for raw, result in enhanced([still.frame], _for(still, target, job)):
-            data = _encoded(still, raw, result.frame, target, job.side_by_side)
-            profile = still.fitting_profile
-            part.write_bytes(with_profile(data, profile) if profile else data)
+    image = _read(source, job)
+    geometry = image.frame.geometry
+    file_result = FileResult(target, geometry.width, geometry.height, frames=1)
+    with atomic_write(target, job.force) as temporary:
+        for raw, result in run_lane([image.frame], _with_output_depth(job, image, target)):
+            data = _encode(image, raw, result.frame, target, job.side_by_side)
+            profile = image.output_profile
+            temporary.write_bytes(insert_icc_profile(data, profile) if profile else data)
             if features:
                 features.add(result)
-    _note(source, still, outcome)
-    return outcome
+    _add_warnings(source, image, file_result)
+    return file_result
 
 
-def describe_image(source: Path, job: LaneJob, features: FeatureFile) -> int:
+def extract_image_features(source: Path, job: LaneJob, features: FeatureFile) -> int:
     """Extract the features of one image; returns the number of frames, 1."""
-    for _, result in enhanced([_read(source, job).frame], job):
+    for _, result in run_lane([_read(source, job).frame], job):
         features.add(result)
     return 1
 
 
 def _read(source: Path, job: LaneJob) -> StillImage:
-    still = read_still(source, job.orientation)
-    if still.colors is not None and job.options.equalization.color is ColorMode.LUMA:
-        raise UsageError(f"{source} has 16-bit colour, which is mapped by its value; leave --color luma out")
-    return still
+    image = read_still_image(source, job.orientation)
+    if image.color16 is not None and job.options.equalization.color is ColorMode.LUMA:
+        raise UsageError(f"{source} has 16-bit colour, which is enhanced by value; leave --color luma out")
+    return image
 
 
-def _for(still: StillImage, target: Path, job: LaneJob) -> LaneJob:
-    """The job as the target wants it: a JPEG of deep gray gets the mapping that is made for 8 bits."""
-    if still.bits == 8 or still.colors is not None or target.suffix.lower() not in JPEG:
+def _with_output_depth(job: LaneJob, image: StillImage, target: Path) -> LaneJob:
+    """The job with the 8-bit LUT for a JPEG of gray above 8 bits."""
+    if image.bits == 8 or image.color16 is not None or target.suffix.lower() not in JPEG_SUFFIXES:
         return job
     return replace(job, options=replace(job.options, output=Output.DISPLAY))
 
 
-def _encoded(still: StillImage, raw: Frame, enhanced: Frame, target: Path, side_by_side: bool) -> bytes:
+def _encode(image: StillImage, raw: Frame, enhanced: Frame, target: Path, side_by_side: bool) -> bytes:
     suffix = target.suffix.lower()
-    if suffix in JPEG:
-        shown = still.shown(enhanced)
-        return encode_jpeg(SideBySide().join(still.shown(raw), shown) if side_by_side else shown, QUALITY)
-    aligned = suffix not in TIFF
-    stored = still.stored(enhanced, aligned)
-    if side_by_side:
-        stored = SideBySide().join(still.stored(raw, aligned), stored)
-    return encode_png(stored) if aligned else encode_tiff(stored, still.bits)
+    frames = (raw, enhanced) if side_by_side else (enhanced,)
+    if suffix in JPEG_SUFFIXES:
+        return encode_jpeg(_join([image.display_pixels(frame) for frame in frames]), JPEG_QUALITY)
+    if suffix in TIFF_SUFFIXES:
+        return encode_tiff(_join([image.lossless_pixels(frame, False) for frame in frames]), image.bits)
+    return encode_png(_join([image.lossless_pixels(frame, True) for frame in frames]))
 
 
-def _note(source: Path, still: StillImage, outcome: FileResult) -> None:
-    if still.count > 1:
-        hint = "; under a name that ends in .mp4 it becomes a video of all" if moves(source) else ""
-        outcome.note(f"the first of its {still.count} pictures is enhanced{hint}")
-    if still.profile and not still.fitting_profile:
-        outcome.note("its colour profile is left out: it is not one of the RGB or gray that is stored")
-    if outcome.target.suffix.lower() not in JPEG:
+def _join(parts: list[Plane]) -> Plane:
+    return SideBySide().join(*parts) if len(parts) == 2 else parts[0]
+
+
+def _add_warnings(source: Path, image: StillImage, result: FileResult) -> None:
+    if image.count > 1:
+        hint = "; with an output name that ends in .mp4 all are enhanced" if is_animated(source) else ""
+        result.warn(f"only the first of its {image.count} frames is enhanced{hint}")
+    if image.icc_profile and not image.output_profile:
+        result.warn("its ICC profile is left out: it is neither RGB nor gray as the output is")
+    if result.target.suffix.lower() not in JPEG_SUFFIXES:
         return
-    if still.bits > 8:
-        outcome.note(f"its {still.bits} bits are shown in the 8 of a JPEG; .png and .tif keep them")
-    if still.has_alpha:
-        outcome.note("its alpha is left out of a JPEG; .png and .tif keep it")
+    if image.bits > 8:
+        result.warn(f"its {image.bits} bits are reduced to the 8 bits of a JPEG; .png and .tif keep them")
+    if image.has_alpha:
+        result.warn("a JPEG has no alpha channel; .png and .tif keep it")

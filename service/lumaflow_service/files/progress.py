@@ -1,6 +1,6 @@
-"""A progress bar on standard error, only where a person sees it."""
+"""A progress bar on standard error, only in a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -15,43 +15,42 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from lumaflow_service.files.video import Step
+FrameCallback = Callable[[int | None], None]
+"""Called after every frame with the expected number of frames, None when the file does not tell it."""
 
 
-class _Rate(ProgressColumn):
-    """Frames a second."""
-
+class _FrameRate(ProgressColumn):
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed or 0.0:.0f} frames/s")
 
 
 class ProgressBar:
-    """The bar of the file at hand."""
+    """The progress of one file at a time."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
-    def start(self, name: str) -> Step:
-        """Begin a file; the returned call counts one frame of it."""
+    def start(self, name: str) -> FrameCallback:
+        """Begin a file; the returned function counts one frame of it."""
         for task in self._progress.task_ids:
             self._progress.remove_task(task)
         current = self._progress.add_task(name, total=None)
 
-        def step(expected: int | None) -> None:
+        def advance(expected: int | None) -> None:
             self._progress.update(current, advance=1, total=expected)
 
-        return step
+        return advance
 
 
 @contextmanager
-def open_meter() -> Iterator[ProgressBar]:
-    """A bar that vanishes at the end; none when standard error is not a terminal."""
+def open_progress_bar() -> Iterator[ProgressBar]:
+    """A bar that disappears at the end; invisible when standard error is not a terminal."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        _Rate(),
+        _FrameRate(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

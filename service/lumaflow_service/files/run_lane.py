@@ -12,10 +12,10 @@ from lumaflow.options import Options, Orientation
 
 @dataclass(frozen=True, slots=True)
 class LaneJob:
-    """How files are enhanced.
+    """The options of `lumaflow enhance` and `lumaflow features`.
 
-    device : a chosen one: "cpu" or "cuda:N"
-    orientation : how stored pictures are turned, in place of what the file itself says; None: as it says
+    device : "cpu" or "cuda:N"
+    orientation : overrides the orientation tag of the file; None applies the tag
     """
 
     device: str = "cpu"
@@ -25,7 +25,7 @@ class LaneJob:
     orientation: Orientation | None = None
 
 
-def enhanced(frames: Iterable[Frame], job: LaneJob) -> Iterator[tuple[Frame, Enhanced]]:
+def run_lane(frames: Iterable[Frame], job: LaneJob) -> Iterator[tuple[Frame, Enhanced]]:
     """Yield every frame with its result, in order; a result is valid until the next one is requested."""
     in_flight: deque[Frame] = deque()
 

@@ -1,92 +1,91 @@
-"""Enhancing a video: times, rotation, colour tags, audio and subtitles stay as they are."""
+"""Enhances a video. Times, rotation, colour tags, audio and subtitles stay as they are."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import av
 
 from lumaflow.frame import Frame
-from lumaflow_service.files.atomic_write import check_target, written
+from lumaflow_service.files.atomic_write import atomic_write, check_target
 from lumaflow_service.files.errors import BadFileError
 from lumaflow_service.files.features import FeatureFile
 from lumaflow_service.files.file_result import FileResult
-from lumaflow_service.files.run_lane import LaneJob, enhanced
+from lumaflow_service.files.progress import FrameCallback
+from lumaflow_service.files.run_lane import LaneJob, run_lane
 from lumaflow_service.files.side_by_side import SideBySide
-from lumaflow_service.files.video_reader import VideoReader, open_film
-from lumaflow_service.files.video_writer import VideoWriter, open_recording, shape_of
-from lumaflow_service.media.color import chroma_steps
-
-Step = Callable[[int | None], None]
-"""Called after every frame with the number of frames to expect, None where the file does not say."""
+from lumaflow_service.files.video_reader import VideoReader, open_video
+from lumaflow_service.files.video_writer import VideoWriter, create_video, video_format_of
+from lumaflow_service.media.pixel_format import chroma_subsampling
 
 
 def enhance_video(
-    source: Path, target: Path, job: LaneJob, step: Step, features: FeatureFile | None = None
+    source: Path, target: Path, job: LaneJob, on_frame: FrameCallback, features: FeatureFile | None = None
 ) -> FileResult:
     """Enhance every frame of `source` that can be decoded.
 
-    A damaged or cut-off video gives what decodes, and the outcome notes how much is missing. Raises
-    UsageError and BadFileError; then nothing is written.
+    A damaged or truncated video gives the frames that decode, and warnings in the result. Raises UsageError
+    and BadFileError; then `target` is not written.
     """
-    shape = shape_of(target)
+    video_format = video_format_of(target)
     check_target(target, job.force)
-    with open_film(source, job.orientation) as film, written(target, job.force) as part:
-        size = film.size
-        outcome = FileResult(target, *size)
-        split = SideBySide.of(film.display_matrix) if job.side_by_side else None
+    with open_video(source, job.orientation) as reader, atomic_write(target, job.force) as temporary:
+        size = reader.size
+        file_result = FileResult(target, *size)
+        layout = SideBySide.of(reader.display_matrix) if job.side_by_side else None
+        output_size = layout.size(*size) if layout else size
         try:
-            with open_recording(part, shape, film, split.size(*size) if split else size) as recording:
-                for raw, result in enhanced(film.frames(recording.copy), job):
-                    picture, duration = film.taken(raw)
-                    shown = picture.showing(result.frame.pixels)
-                    both = picture.beside(shown, film.color, split) if split else shown
-                    recording.write(both, result.frame.pts or 0, duration)
+            with create_video(temporary, video_format, reader, output_size) as writer:
+                for raw, result in run_lane(reader.frames(writer.copy), job):
+                    planes, duration = reader.pop_planes(raw)
+                    output = planes.with_first_plane(result.frame.pixels)
+                    if layout:
+                        output = planes.side_by_side(output, reader.tags, layout)
+                    writer.write(output, result.frame.pts or 0, duration)
                     if features:
                         features.add(result)
-                    outcome.frames += 1
-                    _note_size(raw, outcome)
-                    step(film.frames_announced)
+                    file_result.frames += 1
+                    _warn_of_size(raw, file_result)
+                    on_frame(reader.expected_frames)
         except av.FFmpegError as error:
             raise BadFileError(f"{target} cannot be written: {error.strerror or error}") from error
-        _note_rest(film, recording, outcome)
-    return outcome
+        _add_warnings(reader, writer, file_result)
+    return file_result
 
 
-def describe_video(source: Path, job: LaneJob, step: Step, features: FeatureFile) -> int:
+def extract_video_features(source: Path, job: LaneJob, on_frame: FrameCallback, features: FeatureFile) -> int:
     """Extract the features of every frame that can be decoded; returns their number."""
     count = 0
-    with open_film(source, job.orientation) as film:
-        for raw, result in enhanced(film.frames(lambda packet: None), job):
-            film.taken(raw)
+    with open_video(source, job.orientation) as reader:
+        for raw, result in run_lane(reader.frames(lambda packet: None), job):
+            reader.pop_planes(raw)
             features.add(result)
             count += 1
-            step(film.frames_announced)
+            on_frame(reader.expected_frames)
     return count
 
 
-def _note_size(raw: Frame, outcome: FileResult) -> None:
+def _warn_of_size(raw: Frame, result: FileResult) -> None:
     width, height = raw.geometry.width, raw.geometry.height
-    if (width, height) != (outcome.width, outcome.height):
-        outcome.note(
-            f"the size changes to {width}x{height}; scaled to the first, {outcome.width}x{outcome.height}"
+    if (width, height) != (result.width, result.height):
+        result.warn(
+            f"the size changes to {width}x{height}; scaled to the first, {result.width}x{result.height}"
         )
 
 
-def _note_rest(film: VideoReader, recording: VideoWriter, outcome: FileResult) -> None:
-    if film.cut_off:
-        outcome.note(f"cut off {film.cut_off}; the {outcome.frames} frames that are there are enhanced")
-    for count, what in (
-        (film.damaged, "damaged packets gave no frame"),
-        (film.corrupt, "damaged frames are enhanced as they are and shape no other frame"),
-        (film.restamped, "frames without a usable time are put after the one before"),
-        (film.left_out, "further streams (video, data) are left out"),
+def _add_warnings(reader: VideoReader, writer: VideoWriter, result: FileResult) -> None:
+    if reader.truncated:
+        result.warn(f"truncated {reader.truncated}; the {result.frames} frames of it are enhanced")
+    for count, text in (
+        (reader.damaged, "damaged packets without a frame"),
+        (reader.corrupt, "corrupt frames, enhanced but not used for the LUT of other frames"),
+        (reader.restamped, "frames without a usable pts, placed after the previous frame"),
+        (reader.left_out, "other streams (video, data), left out"),
     ):
         if count:
-            outcome.note(f"{what}: {count}")
-    if film.bits > recording.bits:
-        outcome.note(f"{film.bits}-bit video is stored with {recording.bits} bits")
-    if recording.pixel_format.startswith("yuv444p") and chroma_steps(film.first) != (1, 1):
-        why = "turned chroma" if film.format.startswith("yuv444p") else "odd size"
-        outcome.note(f"its {why} is stored with whole chroma (4:4:4)")
-    for what in recording.without:
-        outcome.note(f"{what} cannot be stored in {outcome.target.suffix} and are left out")
+            result.warn(f"{text}: {count}")
+    if reader.bits > writer.bits:
+        result.warn(f"{reader.bits}-bit video is stored with {writer.bits} bits")
+    if writer.pixel_format.startswith("yuv444p") and chroma_subsampling(reader.first) != (1, 1):
+        why = "4:2:2 chroma is rotated" if reader.pixel_format.startswith("yuv444p") else "size is odd"
+        result.warn(f"its {why}; it is stored as 4:4:4")
+    for subtitles in writer.left_out:
+        result.warn(f"{subtitles} cannot be stored in {result.target.suffix} and are left out")

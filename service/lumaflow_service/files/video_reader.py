@@ -1,4 +1,4 @@
-"""The reading side of a video: its frames in order, and what travels beside them."""
+"""Reading of a video file: its frames in order, and the packets of its other streams."""
 
 from __future__ import annotations
 
@@ -15,148 +15,150 @@ from av.container import InputContainer
 from av.packet import Packet
 from av.stream import Stream
 from av.video.frame import VideoFrame
-from av.video.stream import VideoStream
 
 from lumaflow.frame import Frame
 from lumaflow.options import Orientation
 from lumaflow_service.files.errors import BadFileError, UsageError
-from lumaflow_service.files.file_kind import READ
-from lumaflow_service.files.picture import MediaPicture, bits_of, worked_as
-from lumaflow_service.media.color import YuvConversion
+from lumaflow_service.files.file_kind import READABLE_IMAGES
+from lumaflow_service.files.frame_planes import FramePlanes, working_format
+from lumaflow_service.media.color import ColorTags
+from lumaflow_service.media.pixel_format import bit_depth
+from lumaflow_service.media.video.reader import AnyPacket, VideoDecoder, stream_types
 
-AnyPacket: TypeAlias = "Packet[Any]"
-Item: TypeAlias = "AnyPacket | VideoFrame"
-_BOTTOM_FIRST = (3, 5)
-PASSENGERS = ("audio", "subtitle")
-"""Kinds of stream that are copied as they are."""
+PacketOrFrame: TypeAlias = "AnyPacket | VideoFrame"
+COPIED_TYPES = ("audio", "subtitle")
+"""Types of streams that are copied without decoding."""
+_BOTTOM_FIELD_FIRST = (3, 5)
 
 
 @contextmanager
-def open_film(path: Path, orientation: Orientation | None = None) -> Iterator[VideoReader]:
+def open_video(path: Path, orientation: Orientation | None = None) -> Iterator[VideoReader]:
     """Open a video and decode its first frame.
 
-    With an `orientation` its pictures are turned that way, and the turn that the file asks for is forgotten.
-    Raises UsageError when it is none or has no picture, BadFileError when nothing in it can be decoded.
+    `orientation` reorients every frame, and the display matrix of the file is ignored. Raises UsageError when
+    the file is not a video or has no video stream, BadFileError when no frame of it can be decoded.
     """
     try:
         container = av.open(str(path.resolve()), container_options={"protocol_whitelist": "file"})
     except (av.FFmpegError, ValueError) as error:
         raise UsageError(
-            f"{path} is neither a video nor an image that is read; the images are {READ}"
+            f"{path} is neither a video nor a readable image; expected a video or one of {READABLE_IMAGES}"
         ) from error
     with container:
         if not container.streams.video:
-            raise UsageError(f"{path} has no video in it, only {_kinds(container)}")
+            raise UsageError(f"{path} has no video stream, only {stream_types(container)}; give a video")
         yield VideoReader(path, container, orientation)
 
 
-def _kinds(container: InputContainer) -> str:
-    return " and ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-
-
 class VideoReader:
-    """An open video. `first` is its first frame as decoded, `size` that of its pictures as they are turned.
+    """An open video file. `first` is its first frame as decoded, `tags` are its colour tags.
 
-    It counts what went wrong on the way: `damaged` packets that gave no frame, `corrupt` frames, and
-    `restamped` ones whose time was missing or ran backward.
+    It counts `corrupt` frames, and `restamped` ones whose pts is missing or not larger than the previous one.
     """
 
     def __init__(self, path: Path, container: InputContainer, orientation: Orientation | None) -> None:
         self.container = container
-        self.video: VideoStream = _main_video(container)
-        self.video.thread_type = "SLICE"  # frame threads lose the good frames around a damaged one
-        self.passengers: list[Stream] = [one for one in container.streams if one.type in PASSENGERS]
-        self.damaged = self.corrupt = self.restamped = 0
-        self._pictures: dict[int, tuple[MediaPicture, int]] = {}
-        self._items = self._read()
-        self._held: list[Item] = []
-        self.first = self._find_first(path)
-        self.color = YuvConversion.of(self.first)
-        self.turn = orientation or Orientation.NONE
-        self._keeps_matrix = orientation is None
-        self.format = worked_as(self.first, self.turn)
+        self.copied: list[Stream] = [one for one in container.streams if one.type in COPIED_TYPES]
+        self.corrupt = self.restamped = 0
+        self._decoder = VideoDecoder(container)
+        self.video = self._decoder.stream
+        self._planes: dict[int, tuple[FramePlanes, int]] = {}
+        self._packets_and_frames = self._read()
+        self._read_ahead: list[PacketOrFrame] = []
+        self.first = self._find_first_frame(path)
+        self.tags = ColorTags.of(self.first)
+        self.orientation = orientation or Orientation.NONE
+        self._keeps_display_matrix = orientation is None
+        self.pixel_format = working_format(self.first, self.orientation)
         self.time_base: Fraction = self.video.time_base or Fraction(1, 90_000)
         self._last_pts: int | None = None
         self._end = 0
 
     @property
-    def frames_announced(self) -> int | None:
-        """Number of frames the file says it has, None when it does not say."""
+    def expected_frames(self) -> int | None:
+        """Number of frames by the header of the file, None when it does not tell it."""
         return self.video.frames or None
 
     @property
-    def cut_off(self) -> str | None:
-        """Where a film that announces more ends, in words; None when all of it was there."""
-        start, announced = self.video.start_time or 0, self.video.duration
-        if not announced or self._last_pts is None or self._end - start >= 0.9 * announced:
-            return None
-        seen, whole = (float(ticks * self.time_base) for ticks in (self._end - start, announced))
-        return f"after {seen:.1f} s of {whole:.1f} s"
+    def damaged(self) -> int:
+        """Number of packets that could not be decoded."""
+        return self._decoder.damaged
 
     @property
-    def interlaced(self) -> str | None:
-        """ "tff" or "bff", whichever field comes first; None for whole frames, and where lines are turned."""
-        if not self.first.interlaced_frame or self.turn not in (Orientation.NONE, Orientation.FLIP_X):
+    def truncated(self) -> str | None:
+        """After all frames: where a video ends that is shorter than its header tells, as text, else None."""
+        start, expected = self.video.start_time or 0, self.video.duration
+        if not expected or self._last_pts is None or self._end - start >= 0.9 * expected:
             return None
-        return "bff" if self.video.codec_context.field_order in _BOTTOM_FIRST else "tff"
+        found, whole = (float(ticks * self.time_base) for ticks in (self._end - start, expected))
+        return f"after {found:.1f} s of {whole:.1f} s"
+
+    @property
+    def field_order(self) -> str | None:
+        """x264's "tff" or "bff"; None for progressive video, and for an orientation that moves rows."""
+        if not self.first.interlaced_frame:
+            return None
+        if self.orientation not in (Orientation.NONE, Orientation.FLIP_X):
+            return None
+        return "bff" if self.video.codec_context.field_order in _BOTTOM_FIELD_FIRST else "tff"
 
     @property
     def bits(self) -> int:
         """Bits of a decoded sample."""
-        return bits_of(self.first)
+        return bit_depth(self.first)
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height of the first picture, turned."""
+        """Width and height of the first frame, reoriented."""
         width, height = self.first.width, self.first.height
-        return (height, width) if self.turn.swaps_sides else (width, height)
+        return (height, width) if self.orientation.swaps_sides else (width, height)
 
     @property
     def sample_aspect_ratio(self) -> Fraction | None:
-        """Width of a pixel over its height, turned; None when the file does not say."""
+        """Width of a pixel over its height, reoriented; None when the file does not tell it."""
         ratio = self.video.sample_aspect_ratio
-        return 1 / ratio if ratio and self.turn.swaps_sides else ratio
+        return 1 / ratio if ratio and self.orientation.swaps_sides else ratio
 
     @property
     def left_out(self) -> int:
-        """Streams that are neither enhanced nor copied: further videos, data, attachments."""
-        return len(self.container.streams) - 1 - len(self.passengers)
+        """Number of streams that are neither enhanced nor copied: more videos, data, attachments."""
+        return len(self.container.streams) - 1 - len(self.copied)
 
     @property
     def display_matrix(self) -> tuple[int, ...] | None:
-        """The nine numbers by which a player is to turn or mirror the picture, None when it is not to."""
-        if not self._keeps_matrix:
+        """The nine numbers of FFmpeg's display matrix, by which a player rotates or mirrors, or None."""
+        if not self._keeps_display_matrix:
             return None
         data: Any = self.first.side_data.get("DISPLAYMATRIX")
         return None if data is None else tuple(np.frombuffer(bytes(data), np.int32, 9).tolist())
 
-    def frames(self, take: Callable[[AnyPacket], None]) -> Iterator[Frame]:
-        """What is to be enhanced of every picture that can be decoded; packets of passengers go to `take`."""
-        held, self._held = self._held, []
-        for item in chain(held, self._items):
+    def frames(self, on_packet: Callable[[AnyPacket], None]) -> Iterator[Frame]:
+        """A frame for the lane of every decoded frame. Packets of copied streams go to `on_packet`."""
+        read_ahead, self._read_ahead = self._read_ahead, []
+        for item in chain(read_ahead, self._packets_and_frames):
             if isinstance(item, Packet):
-                take(item)
+                on_packet(item)
             else:
-                yield self._frame(item)
+                yield self._lane_frame(item)
 
-    def taken(self, frame: Frame) -> tuple[MediaPicture, int]:
-        """The picture and the duration (in units of `time_base`) of a frame from `frames`; asked for once."""
+    def pop_planes(self, frame: Frame) -> tuple[FramePlanes, int]:
+        """All planes of a frame from `frames`, and its duration in units of `time_base`; once a frame."""
         assert frame.pts is not None
-        return self._pictures.pop(frame.pts)
+        return self._planes.pop(frame.pts)
 
-    def _find_first(self, path: Path) -> VideoFrame:
-        for item in self._items:
-            self._held.append(item)
+    def _find_first_frame(self, path: Path) -> VideoFrame:
+        for item in self._packets_and_frames:
+            self._read_ahead.append(item)
             if isinstance(item, VideoFrame):
                 return item
         raise BadFileError(f"{path} is damaged: no frame of its video can be decoded")
 
-    def _read(self) -> Iterator[Item]:
-        packets = self.container.demux([self.video, *self.passengers])
+    def _read(self) -> Iterator[PacketOrFrame]:
+        packets = self.container.demux([self.video, *self.copied])
         while True:
             try:
                 packet = next(packets)
-            except (StopIteration, av.FFmpegError):  # the end, or where the file is cut off
+            except (StopIteration, av.FFmpegError):  # the end, or where the file is truncated
                 break
             if packet.stream is self.video:
                 yield from self._decode(packet)
@@ -166,32 +168,22 @@ class VideoReader:
 
     def _decode(self, packet: AnyPacket | None) -> list[VideoFrame]:
         try:
-            return self.video.decode(packet)
-        except av.EOFError:
-            return []
+            return self._decoder.decode(packet)
         except av.FFmpegError:
-            self.damaged += 1
             return []
 
-    def _frame(self, picture: VideoFrame) -> Frame:
-        self.corrupt += picture.is_corrupt
-        pts = self._stamp(picture)
-        taken = MediaPicture.of(picture, self.color, self.format, self.turn)
-        self._pictures[pts] = taken, picture.duration or 0
-        return taken.frame(self.color, pts, self.time_base, picture.is_corrupt)
+    def _lane_frame(self, frame: VideoFrame) -> Frame:
+        self.corrupt += frame.is_corrupt
+        pts = self._next_pts(frame)
+        planes = FramePlanes.of(frame, self.tags, self.pixel_format, self.orientation)
+        self._planes[pts] = planes, frame.duration or 0
+        return planes.lane_frame(self.tags, pts, self.time_base, frame.is_corrupt)
 
-    def _stamp(self, picture: VideoFrame) -> int:
-        """The frame's own pts; one that is missing or runs backward is put after the one before."""
-        pts, last = picture.pts, self._last_pts
+    def _next_pts(self, frame: VideoFrame) -> int:
+        """The pts of the frame; one that is missing or does not increase follows the previous one."""
+        pts, last = frame.pts, self._last_pts
         if pts is None or (last is not None and pts <= last):
             self.restamped += 1
-            pts = 0 if last is None else last + max(1, picture.duration or 1)
-        self._last_pts, self._end = pts, pts + (picture.duration or 0)
+            pts = 0 if last is None else last + max(1, frame.duration or 1)
+        self._last_pts, self._end = pts, pts + (frame.duration or 0)
         return pts
-
-
-def _main_video(container: InputContainer) -> VideoStream:
-    """The first stream that moves; a cover picture only when there is nothing else."""
-    streams = container.streams.video
-    cover = av.stream.Disposition.attached_pic
-    return next((one for one in streams if not one.disposition & cover), streams[0])

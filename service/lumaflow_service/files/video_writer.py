@@ -1,9 +1,8 @@
-"""The writing side of a video: enhanced frames encoded, everything else copied."""
+"""Writing of a video file: enhanced frames are encoded, other streams are copied."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from math import lcm
 from pathlib import Path
 
@@ -14,9 +13,11 @@ from av.stream import Stream
 from av.video.stream import VideoStream
 
 from lumaflow_service.files.errors import UsageError
-from lumaflow_service.files.picture import RGB, MediaPicture
-from lumaflow_service.files.video_reader import AnyPacket, VideoReader
-from lumaflow_service.media.color import stored_as
+from lumaflow_service.files.frame_planes import BGR, FramePlanes
+from lumaflow_service.files.video_reader import VideoReader
+from lumaflow_service.media.pixel_format import TEN_BIT, chroma_subsampling, encoder_format
+from lumaflow_service.media.video.reader import AnyPacket
+from lumaflow_service.media.video.writer import DEFAULT_RATE, add_copied_stream, add_video_stream
 
 _X264 = {"crf": "18", "preset": "fast"}
 _VP9 = {"crf": "28", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1"}
@@ -24,16 +25,16 @@ _VP9 = {"crf": "28", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1
 
 @dataclass(frozen=True, slots=True)
 class VideoFormat:
-    """How a video is stored: the container by the file's suffix, and the encoder in it, of so many bits."""
+    """The container and the encoder of a file suffix. `bits`: the largest depth that is encoded."""
 
     container: str
-    codec: str
+    encoder: str
     options: dict[str, str]
     even_only: bool = True
     bits: int = 10
 
 
-SHAPES = {
+VIDEO_FORMATS = {
     ".mp4": VideoFormat("mp4", "libx264", _X264),
     ".m4v": VideoFormat("mp4", "libx264", _X264),
     ".mov": VideoFormat("mov", "libx264", _X264),
@@ -42,126 +43,133 @@ SHAPES = {
 }
 
 
-def shape_of(target: Path) -> VideoFormat:
-    """How `target` is stored. Raises UsageError for a suffix that cannot be written."""
+def video_format_of(target: Path) -> VideoFormat:
+    """The format of `target` by its suffix. Raises UsageError for one that cannot be written."""
     try:
-        return SHAPES[target.suffix.lower()]
+        return VIDEO_FORMATS[target.suffix.lower()]
     except KeyError:
-        raise UsageError(f"{target} cannot be written as a video; give one of {', '.join(SHAPES)}") from None
+        suffixes = ", ".join(VIDEO_FORMATS)
+        raise UsageError(f"{target} cannot be written as a video; give one of {suffixes}") from None
 
 
 @contextmanager
-def open_recording(
-    part: Path, shape: VideoFormat, film: VideoReader, size: tuple[int, int]
+def create_video(
+    path: Path, video_format: VideoFormat, reader: VideoReader, size: tuple[int, int]
 ) -> Iterator["VideoWriter"]:
-    """Start writing a video like `film`, of `size` (width, height), to `part`.
+    """Write a video of `size` (width, height) to `path`, with the streams and tags of `reader`'s.
 
-    Raises UsageError when the container cannot hold an audio stream of the film as it is.
+    Raises UsageError when the container cannot hold an audio stream.
     """
-    container = av.open(
-        str(part.resolve()), "w", format=shape.container, container_options=_exact_times(shape, film)
-    )
+    options = _exact_time_options(video_format, reader)
+    container = av.open(str(path.resolve()), "w", format=video_format.container, container_options=options)
     try:
-        recording = VideoWriter(container, shape, film, size)
-        yield recording
-        recording.finish()
+        writer = VideoWriter(container, video_format, reader, size)
+        yield writer
+        writer.flush()
     finally:
         container.close()
 
 
-def _exact_times(shape: VideoFormat, film: VideoReader) -> dict[str, str]:
+def _exact_time_options(video_format: VideoFormat, reader: VideoReader) -> dict[str, str]:
     """Options by which the container keeps the start of every stream to the tick."""
-    if shape.container in ("matroska", "webm"):
-        # Otherwise all times are shifted until the first dts is positive.
+    if video_format.container in ("matroska", "webm"):
+        # The default shifts all times until the first dts is positive.
         return {"avoid_negative_ts": "disabled"}
-    # An edit list counts in movie time, of 1/1000 s unless told otherwise.
-    bases = (stream.time_base for stream in (film.video, *film.passengers))
+    # An edit list counts in the movie timescale, 1/1000 s by default.
+    bases = (stream.time_base for stream in (reader.video, *reader.copied))
     ticks = lcm(*(base.denominator for base in bases if base))
     return {"movie_timescale": str(ticks)} if ticks < 1 << 31 else {}
 
 
-def _encoding(shape: VideoFormat, film: VideoReader) -> dict[str, str]:
-    """The encoder's options; x264 also keeps the fields of interlaced video."""
-    if film.interlaced and shape.codec == "libx264":
-        return {**shape.options, "x264-params": f"{film.interlaced}=1"}
-    return shape.options
+def _encoder_options(video_format: VideoFormat, reader: VideoReader) -> dict[str, str]:
+    """The encoder's options. x264 also keeps the fields of interlaced video."""
+    if reader.field_order and video_format.encoder == "libx264":
+        return {**video_format.options, "x264-params": f"{reader.field_order}=1"}
+    return video_format.options
 
 
-def encoded_as(film: VideoReader, shape: VideoFormat) -> str:
-    """The pixel format to encode in: as deep and with such chroma as the film's where the encoder can."""
-    whole = film.turn.swaps_sides and film.format.startswith("yuv444p")
-    name = "yuv444p" if whole else stored_as(film.first, shape.even_only)
-    deep = min(film.bits, shape.bits) > 8 and film.format != RGB
-    return f"{name}10le" if deep else name
+def _output_format(reader: VideoReader, video_format: VideoFormat) -> str:
+    """The pixel format to encode in: the depth and chroma of the input as far as the encoder has them."""
+    is_high = min(reader.bits, video_format.bits) > 8 and reader.pixel_format != BGR
+    is_444 = reader.orientation.swaps_sides and reader.pixel_format.startswith("yuv444p")
+    subsampling = (1, 1) if is_444 else chroma_subsampling(reader.first)
+    size = reader.first.width, reader.first.height
+    return encoder_format(subsampling, size, 10 if is_high else 8, video_format.even_only)
 
 
 class VideoWriter:
-    """An open output. `without` names the subtitles that the container cannot hold."""
+    """An open output. `left_out` names the subtitles that the container cannot hold."""
 
     def __init__(
-        self, container: OutputContainer, shape: VideoFormat, film: VideoReader, size: tuple[int, int]
+        self,
+        container: OutputContainer,
+        video_format: VideoFormat,
+        reader: VideoReader,
+        size: tuple[int, int],
     ) -> None:
         self.size = size
-        self.without: list[str] = []
-        self.pixel_format = encoded_as(film, shape)
-        self._container, self._color, self._time_base = container, film.color, film.time_base
-        self._video = self._add_video(shape, film)
-        self._copies = dict(self._add_copies(film))
-        container.metadata.update(film.container.metadata)
-        container.set_chapters(film.container.chapters())
+        self.left_out: list[str] = []
+        self.pixel_format = _output_format(reader, video_format)
+        self._container, self._tags, self._time_base = container, reader.tags, reader.time_base
+        self._video = self._add_video(video_format, reader)
+        self._copies = dict(self._add_copies(reader))
+        container.metadata.update(reader.container.metadata)
+        container.set_chapters(reader.container.chapters())
 
     @property
     def bits(self) -> int:
         """Bits of a sample."""
-        return 10 if self.pixel_format.endswith("10le") else 8
+        return 10 if self.pixel_format.endswith(TEN_BIT) else 8
 
-    def write(self, picture: MediaPicture, pts: int, duration: int) -> None:
-        """Encode one picture."""
-        frame = picture.to_video(self._color, self.pixel_format, self.size)
+    def write(self, planes: FramePlanes, pts: int, duration: int) -> None:
+        """Encode one frame. `pts` and `duration` are in units of the reader's `time_base`."""
+        frame = planes.to_video_frame(self._tags, self.pixel_format, self.size)
         frame.pts, frame.time_base, frame.duration = pts, self._time_base, duration
         self._container.mux(self._video.encode(frame))
 
     def copy(self, packet: AnyPacket) -> None:
-        """Pass on a packet of a copied stream; one of another stream is left out."""
+        """Write a packet of a copied stream; ignore one of a stream that is left out."""
         stream = self._copies.get(packet.stream.index)
         if stream is not None:
             packet.stream = stream
             self._container.mux_one(packet)
 
-    def finish(self) -> None:
-        """Write what the encoder still holds."""
+    def flush(self) -> None:
+        """Write the frames that the encoder still holds."""
         self._container.mux(self._video.encode(None))
 
-    def _add_video(self, shape: VideoFormat, film: VideoReader) -> VideoStream:
-        rate = film.video.average_rate or film.video.guessed_rate or Fraction(25)
-        video = self._container.add_stream(shape.codec, rate=rate, options=_encoding(shape, film))
-        assert isinstance(video, VideoStream)
-        context = video.codec_context
-        video.width, video.height = self.size
-        video.pix_fmt = self.pixel_format
-        video.time_base = context.time_base = film.time_base
-        if film.sample_aspect_ratio:
-            context.sample_aspect_ratio = film.sample_aspect_ratio
-        context.flags |= Flags.frame_duration
-        film.color.tag(context)
-        video.metadata.update(film.video.metadata)
-        video.disposition = film.video.disposition
-        if film.display_matrix:
-            video.set_display_matrix(film.display_matrix)
+    def _add_video(self, video_format: VideoFormat, reader: VideoReader) -> VideoStream:
+        video = add_video_stream(
+            self._container,
+            video_format.encoder,
+            _encoder_options(video_format, reader),
+            self.size,
+            self.pixel_format,
+            reader.time_base,
+            reader.tags,
+            reader.video.average_rate or reader.video.guessed_rate or DEFAULT_RATE,
+        )
+        if reader.sample_aspect_ratio:
+            video.codec_context.sample_aspect_ratio = reader.sample_aspect_ratio
+        video.codec_context.flags |= Flags.frame_duration
+        video.metadata.update(reader.video.metadata)
+        video.disposition = reader.video.disposition
+        if reader.display_matrix:
+            video.set_display_matrix(reader.display_matrix)
         return video
 
-    def _add_copies(self, film: VideoReader) -> Iterator[tuple[int, Stream]]:
-        """(index in the film, stream here) of every passenger that the container can hold."""
-        for source in film.passengers:
-            try:
-                copy = self._container.add_stream_from_template(source)
-            except ValueError as error:
-                if source.type == "audio":
-                    raise UsageError(
-                        f"{error}; write a .mkv file, which holds every kind of audio"
-                    ) from error
-                self.without.append(f"{source.codec_context.name} subtitles")
-                continue
-            copy.metadata.update(source.metadata)
-            copy.disposition = source.disposition
-            yield source.index, copy
+    def _add_copies(self, reader: VideoReader) -> Iterator[tuple[int, Stream]]:
+        """(index of the input stream, output stream) of every copied stream that the container can hold."""
+        for source in reader.copied:
+            codec = source.codec_context.name
+            copy = add_copied_stream(self._container, source)
+            if copy is not None:
+                copy.metadata.update(source.metadata)
+                copy.disposition = source.disposition
+                yield source.index, copy
+            elif source.type == "audio":
+                raise UsageError(
+                    f"{self._container.format.name} cannot hold {codec} audio; write a .mkv file, which can"
+                )
+            else:
+                self.left_out.append(f"{codec} subtitles")

@@ -13,7 +13,7 @@ from lumaflow_service.errors import FeatureOffError
 from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import Job, Op, View
 from lumaflow_service.ipc.slots import SlotMemory
-from lumaflow_service.media.codec import displayed, encode_jpeg, encode_png, kept, pack_npz
+from lumaflow_service.media.codec import display_pixels, encode_jpeg, encode_png, lossless_pixels, pack_npz
 from lumaflow_service.worker.canary import Canary
 from lumaflow_service.worker.lanes import Lanes, SourceLane, copy_frame
 from lumaflow_service.worker.overlays import OVERLAYS
@@ -88,9 +88,9 @@ class Operations:
     def _encoder(self, job: Job, lane: SourceLane, enhanced: Frame) -> Callable[[], bytes] | None:
         match job.answer:
             case MediaType.JPEG:
-                return lambda: encode_jpeg(displayed(enhanced), self._answer_quality)
+                return lambda: encode_jpeg(display_pixels(enhanced), self._answer_quality)
             case MediaType.PNG:
-                return lambda: encode_png(kept(enhanced))
+                return lambda: encode_png(lossless_pixels(enhanced))
             case MediaType.NPZ:
                 arrays = select_features(lane.arrays, job.features)
                 return lambda: pack_npz({**named_planes(enhanced), **arrays})

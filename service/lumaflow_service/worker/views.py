@@ -6,7 +6,14 @@ from numpy.typing import NDArray
 from lumaflow.frame import Frame
 from lumaflow.options import Orientation
 from lumaflow_service.ipc.messages import View
-from lumaflow_service.media.codec import EXIF, displayed, encode_jpeg, encode_planes, jpeg_planes, turned
+from lumaflow_service.media.codec import (
+    EXIF_NUMBERS,
+    display_pixels,
+    encode_jpeg,
+    encode_jpeg_planes,
+    exif_transpose,
+    jpeg_planes,
+)
 from lumaflow_service.media.codec.opencv import cv2
 
 THUMBNAIL_PX = 384
@@ -21,7 +28,7 @@ def encode_view(
         ycbcr = [ycc for ycc in planes if ycc is not None]
         if len(ycbcr) == len(planes):
             y, cb, cr = (np.concatenate(parts) for parts in zip(*ycbcr, strict=True))
-            return encode_planes(y, cb, cr, quality)
+            return encode_jpeg_planes(y, cb, cr, quality)
     return encode_jpeg(render_view(view, raw, enhanced, orientation), quality)
 
 
@@ -32,8 +39,8 @@ def render_view(
 
     The raw frame gets the orientation of the enhanced one, so they can be compared.
     """
-    before = None if raw is None else turned(displayed(raw), EXIF[orientation])
-    after = None if enhanced is None else displayed(enhanced)
+    before = None if raw is None else exif_transpose(display_pixels(raw), EXIF_NUMBERS[orientation])
+    after = None if enhanced is None else display_pixels(enhanced)
     if before is None or after is None:
         pixels = np.asarray(before if after is None else after, np.uint8)
         return thumbnail(pixels) if view == View.THUMBNAIL else pixels

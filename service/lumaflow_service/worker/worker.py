@@ -116,9 +116,10 @@ class Worker:
     def _header(self, job: Job, body: memoryview) -> ImageHeader:
         """The header of an encoded frame. An orientation in the source's options overrides the EXIF tag."""
         header = read_header(body, self._max_pixels)
-        if header.kind.value != job.media:
+        actual = header.format.value
+        if actual != job.media:
             raise UnsupportedMediaError(
-                f"expected {job.media}, got {header.kind}; send it with Content-Type: {header.kind}"
+                f"expected {job.media}, got {actual}; send it with Content-Type: {actual}"
             )
         orientation = job.options.get("orientation", Orientation.NONE)
         return header if orientation == Orientation.NONE else replace(header, orientation=1)

@@ -10,7 +10,8 @@ import av
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
 
-from lumaflow_service.camera.frame_reader import AnyPacket
+from lumaflow_service.media.video.reader import AnyPacket
+from lumaflow_service.media.video.writer import add_copied_stream
 
 
 class AudioFormat:
@@ -34,10 +35,7 @@ class AudioFormat:
 
     def add_to(self, container: OutputContainer) -> AudioStream | None:
         """A stream for this sound; None where the container cannot hold it."""
-        try:
-            return container.add_stream_from_template(self._template)
-        except ValueError:
-            return None
+        return add_copied_stream(container, self._template)
 
 
 @dataclass(frozen=True, slots=True)

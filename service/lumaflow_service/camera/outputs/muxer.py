@@ -1,4 +1,4 @@
-"""An open container with its streams: made when the first picture comes, closed after an error."""
+"""An open container with its streams, which are added when the first frame arrives."""
 
 from collections import deque
 
@@ -9,68 +9,66 @@ from lumaflow_service.camera.outputs.encoder import VideoEncoder
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.config.model import EncoderConfig
 
-MOST_EARLY = 200
-"""Packets of sound that are kept until the first picture comes, which takes longer on its way."""
+MAX_EARLY_AUDIO = 200
+"""Audio packets to keep until the first frame, which arrives later than its audio."""
 
 
 class Muxer:
-    """What a recorder and a publisher write through."""
+    """The container of a recorder or publisher. `note` tells which audio is left out. Close it on errors."""
 
-    def __init__(self, how: EncoderConfig) -> None:
+    def __init__(self, config: EncoderConfig) -> None:
         self.note = ""
-        self._how = how
-        self._kind: AudioFormat | None = None
+        self._config = config
+        self._audio_format: AudioFormat | None = None
         self._container: OutputContainer | None = None
-        self._encoding: VideoEncoder | None = None
-        self._early: deque[AudioPacket] = deque(maxlen=MOST_EARLY)
+        self._encoder: VideoEncoder | None = None
+        self._early_audio: deque[AudioPacket] = deque(maxlen=MAX_EARLY_AUDIO)
 
-    def begin(self, kind: AudioFormat | None) -> None:
-        """The sound from now on."""
-        self._kind = kind
+    def set_audio_format(self, audio: AudioFormat | None) -> None:
+        """Set the format of the audio packets that follow."""
+        self._audio_format = audio
 
-    def takes(self, show: OutputFrame) -> bool:
-        """Whether a picture can go into what is open."""
-        return self._encoding is not None and self._encoding.fits(show, self._kind)
+    def accepts(self, frame: OutputFrame) -> bool:
+        """Whether a container is open that the frame continues."""
+        return self._encoder is not None and self._encoder.accepts(frame, self._audio_format)
 
-    def open(self, container: OutputContainer, show: OutputFrame) -> None:
-        """Make the streams for this picture and those that follow."""
+    def open(self, container: OutputContainer, first: OutputFrame) -> None:
+        """Add the streams for this frame and those that follow it."""
+        audio = self._audio_format
         self._container = container
-        self._encoding = VideoEncoder(container, self._how, show, self._kind)
-        left_out = self._how.audio and self._kind is not None and not self._encoding.with_sound
-        self.note = (
-            f"{container.format.name} holds no {self._kind.codec} sound" if left_out and self._kind else ""
-        )
+        self._encoder = VideoEncoder(container, self._config, first, audio)
+        left_out = audio is not None and self._config.audio and not self._encoder.has_audio
+        self.note = f"{container.format.name} cannot hold {audio.codec} audio" if left_out and audio else ""
         container.start_encoding()
-        while self._early:
-            self._encoding.hear(self._early.popleft())
+        while self._early_audio:
+            self._encoder.write_audio(self._early_audio.popleft())
 
-    def write(self, show: OutputFrame) -> None:
-        """Encode and write one picture."""
-        assert self._encoding is not None
-        self._encoding.write(show)
+    def write(self, frame: OutputFrame) -> None:
+        """Encode and write one frame."""
+        assert self._encoder is not None
+        self._encoder.write(frame)
 
-    def hear(self, sound: AudioPacket) -> None:
-        """Write one packet of sound, now or when there is a container."""
-        if self._encoding is not None:
-            self._encoding.hear(sound)
+    def write_audio(self, audio: AudioPacket) -> None:
+        """Write one audio packet, or keep it until a container is open."""
+        if self._encoder is not None:
+            self._encoder.write_audio(audio)
         else:
-            self._early.append(sound)
+            self._early_audio.append(audio)
 
     def close(self) -> None:
-        """Write what the encoder still holds and close the container."""
-        encoding, container = self._encoding, self._container
-        self._encoding = self._container = None
+        """Write the frames that the encoder still holds and close the container."""
+        encoder, container = self._encoder, self._container
+        self._encoder = self._container = None
         try:
-            if encoding is not None:
-                encoding.finish()
+            if encoder is not None:
+                encoder.flush()
         finally:
             if container is not None:
                 _close(container)
 
 
 def _close(container: OutputContainer) -> None:
-    """Close a container for good: when a packet that PyAV held back cannot be written, its first attempt ends
-    with the file still open."""
+    """Close twice: when PyAV cannot write a buffered packet, the first call leaves the file open."""
     try:
         container.close()
     finally:

@@ -12,9 +12,8 @@ from lumaflow.geometry import Geometry
 from lumaflow_service.camera.captured_frame import CapturedFrame
 from lumaflow_service.ipc.messages import EnhancedReady
 from lumaflow_service.ipc.slots import SlotMemory
-from lumaflow_service.media.color import FULL, YuvConversion, chroma_steps
-
-DEEP = "10le"
+from lumaflow_service.media.color import FULL, ColorTags
+from lumaflow_service.media.pixel_format import chroma_subsampling, encoder_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class OutputFrame:
     """One enhanced picture; its planes are its own.
 
     described : npz with the descriptors that an output asked for, else empty
-    stored_as : pixel format to encode with, or the same without `DEEP`; color : tags of the camera's picture
+    encoder_format : pixel format to encode in, or the same of 8 bits; color : tags of the camera's frame
     """
 
     frame: Frame
@@ -34,8 +33,8 @@ class OutputFrame:
     lut: str
     epoch: int
     corrupt: bool
-    color: YuvConversion
-    stored_as: str
+    color: ColorTags
+    encoder_format: str
     described: bytes = b""
 
     @classmethod
@@ -54,7 +53,7 @@ class OutputFrame:
             shot.epoch,
             shot.corrupt,
             color_of(geometry, shot.frame),
-            stored_as(geometry, shot.frame),
+            encoder_format_of(geometry, shot.frame),
             bytes(memory.buffer(shown.slot, "answer", shown.descriptor_bytes))
             if shown.descriptor_bytes
             else b"",
@@ -76,19 +75,17 @@ class OutputFrame:
         return replace(self, pts=pts, wall=self.wall + later, arrived=arrived)
 
 
-def color_of(geometry: Geometry, frame: VideoFrame) -> YuvConversion:
+def color_of(geometry: Geometry, frame: VideoFrame) -> ColorTags:
     """Tags to encode with: the camera's own; gray is shown, and so stored, in full range."""
-    color = YuvConversion.of(frame)
+    color = ColorTags.of(frame)
     return replace(color, range=FULL) if geometry.layout.family is Family.GRAY else color
 
 
-def stored_as(geometry: Geometry, frame: VideoFrame) -> str:
-    """The pixel format to encode with: the camera's depth and chroma, or whole chroma where sides are odd."""
+def encoder_format_of(geometry: Geometry, frame: VideoFrame) -> str:
+    """The pixel format to encode in: the depth and chroma of the slot, or 4:4:4 where a side is odd."""
     layout = geometry.layout
-    across, down = chroma_steps(frame) if layout.family is Family.RGB else (2, 2)
+    subsampling = chroma_subsampling(frame) if layout.family is Family.RGB else (2, 2)
     if layout.chroma is Chroma.PACKED:
-        across, down = 2, 1
-    if geometry.width % across or geometry.height % down:
-        across = down = 1
-    name = {(1, 1): "yuv444p", (2, 1): "yuv422p"}.get((across, down), "yuv420p")
-    return name + DEEP if layout.family is Family.YUV and layout.bits > 8 else name
+        subsampling = (2, 1)
+    is_high = layout.family is Family.YUV and layout.bits > 8
+    return encoder_format(subsampling, (geometry.width, geometry.height), 10 if is_high else 8)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lumaflow_service.camera.frame_reader import AnyPacket, FrameReader
+from lumaflow_service.camera.frame_reader import FrameReader
 from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.output_thread import (
@@ -17,6 +17,7 @@ from lumaflow_service.camera.outputs.output_thread import (
     OutputThread,
 )
 from lumaflow_service.config.model import CameraConfig, OutputConfig
+from lumaflow_service.media.video.reader import AnyPacket
 
 LOST_SECONDS = 2.0
 """A camera that is gone for longer is shown as gone."""

@@ -44,11 +44,11 @@ class Publisher:
 
     def begin(self, kind: AudioFormat | None) -> None:
         """The sound from now on."""
-        self._muxer.begin(kind)
+        self._muxer.set_audio_format(kind)
 
     def write(self, show: OutputFrame) -> bool:
         """Send one picture; says whether the server takes them yet. Raises SinkError; then `close` it."""
-        if self._line is None or not self._muxer.takes(show):
+        if self._line is None or not self._muxer.accepts(show):
             self.close()
             self._line = self._open(show)
         try:
@@ -60,7 +60,7 @@ class Publisher:
     def hear(self, sound: AudioPacket) -> None:
         """Send one packet of sound. Raises SinkError."""
         try:
-            self._muxer.hear(sound)
+            self._muxer.write_audio(sound)
         except OSError:
             raise (self._line.failure() if self._line else OutputError("the connection broke")) from None
 

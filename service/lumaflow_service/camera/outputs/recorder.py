@@ -43,12 +43,12 @@ class Recorder:
 
     def begin(self, kind: AudioFormat | None) -> None:
         """The sound from now on."""
-        self._muxer.begin(kind)
+        self._muxer.set_audio_format(kind)
 
     def write(self, show: OutputFrame) -> bool:
         """Record one picture. Raises SinkError, OSError and what PyAV raises; then `close` it."""
         seconds = show.pts * show.time_base
-        if not self._muxer.takes(show) or seconds - self._began >= Fraction(self._how.segment_seconds):
+        if not self._muxer.accepts(show) or seconds - self._began >= Fraction(self._how.segment_seconds):
             self.close()
             self._open(show)
             self._began = seconds
@@ -61,7 +61,7 @@ class Recorder:
 
     def hear(self, sound: AudioPacket) -> None:
         """Record one packet of sound."""
-        self._muxer.hear(sound)
+        self._muxer.write_audio(sound)
 
     def close(self) -> None:
         """End the segment; one without a picture is not kept."""

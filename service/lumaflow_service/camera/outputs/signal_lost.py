@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from lumaflow.frame import Frame
-from lumaflow_service.media.codec.display import displayed
+from lumaflow_service.media.codec.display import display_pixels
 
 DIMMED = 0.35
 TEXT_OF_WIDTH = 0.7
@@ -15,7 +15,7 @@ TEXT_OF_WIDTH = 0.7
 
 def lost_since(frame: Frame, wall: float) -> Frame:
     """A picture dimmed, gray8 or bgr24, with `no signal since` and the local time in the middle."""
-    picture = np.asarray(displayed(frame) * DIMMED, np.uint8)
+    picture = np.asarray(display_pixels(frame) * DIMMED, np.uint8)
     text = f"no signal since {datetime.fromtimestamp(wall).astimezone():%Y-%m-%d %H:%M:%S}"
     height, width = picture.shape[:2]
     (plain, tall), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 1.0, 1)

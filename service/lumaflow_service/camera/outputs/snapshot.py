@@ -6,7 +6,7 @@ from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.retention_folder import RetentionFolder
 from lumaflow_service.config.model import SnapshotConfig
-from lumaflow_service.media.codec.display import displayed
+from lumaflow_service.media.codec.display import display_pixels
 from lumaflow_service.media.codec.jpeg import encode_jpeg
 
 QUALITY = 90
@@ -39,7 +39,7 @@ class Snapshots:
             return False
         path = self._shelf.new(show.wall, ".jpg")
         part = path.with_name(f".{path.name}")
-        part.write_bytes(encode_jpeg(displayed(show.frame), QUALITY))
+        part.write_bytes(encode_jpeg(display_pixels(show.frame), QUALITY))
         part.rename(path)
         self._due = show.arrived + self._every_seconds
         return True

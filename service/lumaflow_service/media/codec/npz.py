@@ -1,4 +1,4 @@
-"""Named arrays in one file."""
+"""Named arrays in one npz file."""
 
 import io
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def pack_npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """One npz of named arrays, uncompressed, for `numpy.load`."""
+    """One uncompressed npz of named arrays, for `numpy.load`."""
     packed = io.BytesIO()
     np.savez(packed, **arrays)  # type: ignore[arg-type]  # numpy's stub confuses names with allow_pickle
     return packed.getvalue()

@@ -1,8 +1,8 @@
-"""OpenCV, imported with a limit of its own: a second wall behind the header gate."""
+"""OpenCV, imported with a limit on decoded pixels: a second check after the header validation."""
 
 import os
 
-# OpenCV reads it once, when it is imported.
+# OpenCV reads the limit once, when it is imported.
 os.environ.setdefault("OPENCV_IO_MAX_IMAGE_PIXELS", str(1 << 28))
 
 import cv2

@@ -1,4 +1,4 @@
-"""PNG by OpenCV, 8 or 16 bits a sample."""
+"""PNG with OpenCV, 8 or 16 bits a sample."""
 
 import numpy as np
 
@@ -23,20 +23,22 @@ def decode_png(data: bytes | memoryview, header: ImageHeader, out: Plane) -> Non
     try:
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     except cv2.error as error:
-        raise BadFrameError(f"a PNG came that cannot be decoded: {error.err}; send it whole") from error
+        raise BadFrameError(f"the PNG cannot be decoded: {error.err}; send a complete PNG") from error
     if pixels is None:
-        raise BadFrameError("a PNG came whose picture data is damaged; send it whole")
+        raise BadFrameError("the PNG is damaged in its pixel data; send a complete PNG")
     if (pixels.shape, pixels.dtype) != (out.shape, out.dtype):
-        raise BadFrameError(f"a PNG came whose header says {out.shape} and whose data says {pixels.shape}")
+        raise BadFrameError(
+            f"the PNG is damaged: expected {out.shape} pixels as in its header, got {pixels.shape}"
+        )
     np.copyto(out, pixels, casting="no")
 
 
 def encode_png(pixels: Plane) -> bytes:
-    """PNG of (H, W) gray, (H, W, 3) BGR or (H, W, 4) BGRA pixels, quickly rather than tightly packed."""
-    done, data = cv2.imencode(".png", pixels, _FAST)
-    if not done:
+    """PNG of (H, W) gray, (H, W, 3) BGR or (H, W, 4) BGRA pixels; fast rather than small."""
+    encoded, data = cv2.imencode(".png", pixels, _FAST)
+    if not encoded:
         raise ValueError(
-            f"an array {pixels.shape} {pixels.dtype} came; a PNG needs (H, W), (H, W, 3) or (H, W, 4),"
-            " uint8 or uint16"
+            f"expected (H, W), (H, W, 3) or (H, W, 4) uint8 or uint16 pixels, got {pixels.shape}"
+            f" {pixels.dtype}; convert the array"
         )
     return bytes(data.tobytes())

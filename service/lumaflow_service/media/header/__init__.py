@@ -1,49 +1,47 @@
-"""What an image says about itself: read from its bytes before any decoder sees them.
+"""Validates the header of a JPEG or PNG before any decoder reads the data.
 
-The gate against bombs and liars: it walks JPEG segments and PNG chunks, allocates nothing, and refuses
-what the decoders would only notice after taking gigabytes (or never).
+This rejects decompression bombs and inconsistent files: it walks JPEG segments and PNG chunks, allocates
+nothing, and refuses what the decoders notice only after taking gigabytes, or never.
 """
 
 import re
 
 from lumaflow_service.errors import BadFrameError, UnsupportedMediaError
 from lumaflow_service.media.header.exif import exif_orientation
-from lumaflow_service.media.header.image import ImageHeader, ImageKind, check_size
+from lumaflow_service.media.header.image import ImageFormat, ImageHeader, check_size
 from lumaflow_service.media.header.jpeg import MAX_SCANS, read_jpeg
 from lumaflow_service.media.header.png import MAX_CHUNKS, read_png
-from lumaflow_service.media.header.profile import read_profile
 
 __all__ = [
     "MAX_CHUNKS",
     "MAX_SCANS",
+    "ImageFormat",
     "ImageHeader",
-    "ImageKind",
     "check_size",
     "exif_orientation",
-    "foreign_format",
+    "other_image_format",
     "read_header",
-    "read_profile",
 ]
 
 
 def read_header(data: bytes | memoryview, max_pixels: int) -> ImageHeader:
-    """Read size and kind of a JPEG or PNG; decode nothing, allocate nothing.
+    """Read size, format and orientation of a JPEG or PNG without decoding it.
 
-    Raises BadFrameError (empty, garbage, truncated, contradicting itself), TooLargeError (more than
-    `max_pixels`) and UnsupportedMediaError (another format, or a variant that is not taken).
+    Raises BadFrameError (empty, unknown, truncated or inconsistent data), TooLargeError (more than
+    `max_pixels`) and UnsupportedMediaError (another format, or an unsupported variant).
     """
     view = memoryview(data)
     if not view:
-        raise BadFrameError("an empty body came; send the bytes of one JPEG or PNG image")
-    start = bytes(view[:16])
-    if start.startswith(b"\xff\xd8"):
+        raise BadFrameError("expected one JPEG or PNG image, got an empty body; send the image's bytes")
+    first_bytes = bytes(view[:16])
+    if first_bytes.startswith(b"\xff\xd8"):
         return read_jpeg(view, max_pixels)
-    if start.startswith(b"\x89PNG\r\n\x1a\n"):
+    if first_bytes.startswith(b"\x89PNG\r\n\x1a\n"):
         return read_png(view, max_pixels)
-    raise _not_an_image(start)
+    raise _unsupported_format(first_bytes)
 
 
-_FOREIGN = (
+_SIGNATURES = (
     (re.compile(rb"GIF8"), "GIF"),
     (re.compile(rb"BM"), "BMP"),
     (re.compile(rb"II\*\0|MM\0\*|II\+\0|MM\0\+"), "TIFF"),
@@ -56,18 +54,16 @@ _FOREIGN = (
 )
 
 
-def foreign_format(start: bytes) -> str | None:
-    """Name of the image format, other than JPEG and PNG, of a file with these first 16 bytes."""
-    return next((name for magic, name in _FOREIGN if magic.match(start)), None)
+def other_image_format(first_bytes: bytes) -> str | None:
+    """The name of an image format other than JPEG and PNG, by the first 16 bytes of a file, or None."""
+    return next((name for signature, name in _SIGNATURES if signature.match(first_bytes)), None)
 
 
-def _not_an_image(start: bytes) -> BadFrameError | UnsupportedMediaError:
-    name = foreign_format(start)
+def _unsupported_format(first_bytes: bytes) -> BadFrameError | UnsupportedMediaError:
+    name = other_image_format(first_bytes)
     if name:
-        return UnsupportedMediaError(
-            f"an image of the format {name} came; JPEG and PNG are taken: convert it"
-        )
+        return UnsupportedMediaError(f"expected a JPEG or PNG image, got {name}; convert it")
     return BadFrameError(
-        f"bytes came that begin with {start[:8].hex(' ')} (hexadecimal); they are neither a JPEG nor a PNG"
-        " image: send one"
+        f"expected a JPEG or PNG image, got bytes that begin with {first_bytes[:8].hex(' ')} (hexadecimal);"
+        " send an image"
     )

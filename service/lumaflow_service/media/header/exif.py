@@ -1,4 +1,4 @@
-"""The one thing that matters in an EXIF block."""
+"""The orientation in an EXIF block."""
 
 import struct
 
@@ -6,17 +6,17 @@ _ORIENTATION, _SHORT = 0x0112, 3
 
 
 def exif_orientation(tiff: memoryview) -> int:
-    """Orientation 1..8 in an EXIF block; 1 when it is missing, damaged or out of range."""
-    order = {b"II": "<", b"MM": ">"}.get(bytes(tiff[:2]))
-    if order is None or len(tiff) < 10:
+    """The orientation 1..8 in an EXIF block; 1 when it is missing, damaged or out of range."""
+    byte_order = {b"II": "<", b"MM": ">"}.get(bytes(tiff[:2]))
+    if byte_order is None or len(tiff) < 10:
         return 1
-    (start,) = struct.unpack_from(f"{order}I", tiff, 4)
-    if start + 2 > len(tiff):
+    (directory,) = struct.unpack_from(f"{byte_order}I", tiff, 4)
+    if directory + 2 > len(tiff):
         return 1
-    (entries,) = struct.unpack_from(f"{order}H", tiff, start)
-    fits = (len(tiff) - start - 2) // 12
-    for at in range(start + 2, start + 2 + 12 * min(entries, fits), 12):
-        tag, kind, _, value = struct.unpack_from(f"{order}HHIH", tiff, at)
+    (count,) = struct.unpack_from(f"{byte_order}H", tiff, directory)
+    complete = (len(tiff) - directory - 2) // 12
+    for offset in range(directory + 2, directory + 2 + 12 * min(count, complete), 12):
+        tag, field_type, _, value = struct.unpack_from(f"{byte_order}HHIH", tiff, offset)
         if tag == _ORIENTATION:
-            return value if kind == _SHORT and 1 <= value <= 8 else 1
+            return value if field_type == _SHORT and 1 <= value <= 8 else 1
     return 1

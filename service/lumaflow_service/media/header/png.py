@@ -1,4 +1,4 @@
-"""The chunks of a PNG."""
+"""Validation of the chunks of a PNG."""
 
 import struct
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lumaflow_service.errors import BadFrameError, UnsupportedMediaError
 from lumaflow_service.media.header.exif import exif_orientation
-from lumaflow_service.media.header.image import ImageHeader, ImageKind, check_size
+from lumaflow_service.media.header.image import ImageFormat, ImageHeader, check_size
 
 MAX_CHUNKS = 20_000
 
@@ -21,12 +21,14 @@ _PNG_BITS = {
 
 
 def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
-    """The header of a PNG. Raises as `read_header` does."""
+    """The header of a PNG. Raises the errors of `read_header`."""
     header: ImageHeader | None = None
     color, orientation, seen = _GRAY, 1, set()
     for name, body in chunks(view):
         if (name == b"IHDR") is (header is not None):
-            raise BadFrameError("a PNG came that does not begin with one IHDR chunk; it is damaged")
+            raise BadFrameError(
+                "the PNG is damaged: it does not begin with one IHDR chunk; send another image"
+            )
         if header is None:
             header, color = _read_ihdr(body)
             check_size(header.width, header.height, max_pixels)
@@ -34,41 +36,45 @@ def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
             orientation = exif_orientation(body)
         seen.add(name)
     if header is None or b"IDAT" not in seen:
-        raise BadFrameError("a PNG without picture data came (no IDAT chunk); send a whole image")
+        raise BadFrameError("the PNG has no IDAT chunk; send the complete image")
     if color == _PALETTE and b"PLTE" not in seen:
-        raise BadFrameError("a PNG with a palette came, but without the palette (no PLTE chunk)")
+        raise BadFrameError("the PNG is damaged: it has no palette (PLTE chunk); send another image")
     if b"tRNS" in seen and color in (_PALETTE, _COLOR):
         header = replace(header, channels=4)
     return replace(header, orientation=orientation, animated=b"acTL" in seen)
 
 
 def chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:
-    """Name and body of every chunk up to IEND; each length must fit what is left of the file."""
-    at = 8
+    """Name and body of every chunk up to IEND. Each chunk must end within the file."""
+    offset = 8
     for _ in range(MAX_CHUNKS):
-        left = len(view) - at - 12
-        if left < 0:
-            raise BadFrameError(f"a PNG of {len(view)} bytes came that ends before its IEND chunk: truncated")
-        length, name = struct.unpack_from(">I4s", view, at)
-        if length > left:
+        remaining = len(view) - offset - 12
+        if remaining < 0:
             raise BadFrameError(
-                f"a PNG came whose chunk {name.decode('latin-1')!a} claims {length} bytes of {left} left:"
-                " truncated or damaged"
+                f"the PNG is truncated: no IEND chunk in {len(view)} bytes; send the complete image"
             )
-        yield name, view[at + 8 : at + 8 + length]
+        length, name = struct.unpack_from(">I4s", view, offset)
+        if length > remaining:
+            raise BadFrameError(
+                f"the PNG is truncated or damaged: its chunk {name.decode('latin-1')!a} claims {length} bytes"
+                f" of {remaining} left; send the complete image"
+            )
+        yield name, view[offset + 8 : offset + 8 + length]
         if name == b"IEND":
             return
-        at += 12 + length
-    raise UnsupportedMediaError(f"a PNG of more than {MAX_CHUNKS} chunks came; store it anew")
+        offset += 12 + length
+    raise UnsupportedMediaError(f"expected a PNG of at most {MAX_CHUNKS} chunks, got more; save it again")
 
 
 def _read_ihdr(body: memoryview) -> tuple[ImageHeader, int]:
     if len(body) != 13:
-        raise BadFrameError(f"a PNG with an IHDR chunk of {len(body)} bytes came; 13 are needed")
+        raise BadFrameError(
+            f"the PNG is damaged: expected an IHDR chunk of 13 bytes, got {len(body)}; send another"
+        )
     width, height, bits, color, compression, filtering, interlace = struct.unpack(">IIBBBBB", body)
     if bits not in _PNG_BITS.get(color, ()) or compression or filtering or interlace > 1:
         raise BadFrameError(
-            f"a PNG of color type {color} with {bits} bits came; no such PNG exists: it is damaged"
+            f"the PNG is damaged: its header has color type {color} with {bits} bits; send another image"
         )
     channels = {_GRAY: 1, _GRAY_ALPHA: 4, _COLOR_ALPHA: 4}.get(color, 3)
-    return ImageHeader(ImageKind.PNG, width, height, channels, bits), color
+    return ImageHeader(ImageFormat.PNG, width, height, channels, bits), color

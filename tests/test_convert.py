@@ -1,4 +1,4 @@
-"""YUV frames shown in BGR."""
+"""YUV frames of the pipeline converted to BGR."""
 
 import cv2
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 from lumaflow.formats import Chroma, Color, Matrix, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
-from lumaflow_service.media.yuv import to_bgr
+from lumaflow_service.media.convert import yuv_to_bgr
 
 YUV = [PixelFormat.NV12, PixelFormat.I420, PixelFormat.P010, PixelFormat.YUYV, PixelFormat.UYVY]
 
@@ -34,11 +34,11 @@ def flat(geometry: Geometry, luma: int, cb: int, cr: int, matrix: Matrix = Matri
 
 @pytest.mark.parametrize("size", [(16, 8), (7, 5), (1, 1)])
 @pytest.mark.parametrize("pixel_format", YUV)
-def test_black_and_white_are_those_of_the_range(pixel_format: PixelFormat, size: tuple[int, int]) -> None:
+def test_black_and_white_follow_the_range(pixel_format: PixelFormat, size: tuple[int, int]) -> None:
     for range_, black, white in ((Range.LIMITED, 16, 235), (Range.FULL, 0, 255)):
         geometry = Geometry(*size, pixel_format, range_)
-        assert to_bgr(flat(geometry, black, 128, 128)).max() <= 1
-        shown = to_bgr(flat(geometry, white, 128, 128))
+        assert yuv_to_bgr(flat(geometry, black, 128, 128)).max() <= 1
+        shown = yuv_to_bgr(flat(geometry, white, 128, 128))
         assert shown.min() >= 254
         assert shown.shape == (size[1], size[0], 3)
 
@@ -51,22 +51,22 @@ def test_black_and_white_are_those_of_the_range(pixel_format: PixelFormat, size:
 def test_red_is_red_by_the_matrix_of_the_frame(
     pixel_format: PixelFormat, matrix: Matrix, red: tuple[int, int, int]
 ) -> None:
-    shown = to_bgr(flat(Geometry(16, 8, pixel_format), *red, matrix)).reshape(-1, 3).astype(int)
+    shown = yuv_to_bgr(flat(Geometry(16, 8, pixel_format), *red, matrix)).reshape(-1, 3).astype(int)
     assert np.abs(shown - (0, 0, 255)).max() <= 3
 
 
-def test_a_matrix_that_is_not_said_follows_the_size() -> None:
+def test_an_unspecified_matrix_follows_the_height() -> None:
     for height, matrix in ((704, Matrix.BT601), (720, Matrix.BT709)):
         geometry = Geometry(8, height, PixelFormat.NV12)
-        said, unsaid = flat(geometry, 90, 80, 200, matrix), flat(geometry, 90, 80, 200)
-        assert np.array_equal(to_bgr(said), to_bgr(unsaid))
+        specified, unspecified = flat(geometry, 90, 80, 200, matrix), flat(geometry, 90, 80, 200)
+        assert np.array_equal(yuv_to_bgr(specified), yuv_to_bgr(unspecified))
 
 
-def test_nv12_agrees_with_opencv_on_a_smooth_picture() -> None:
+def test_nv12_agrees_with_opencv_on_a_smooth_image() -> None:
     ramp = np.add.outer(np.arange(64), np.arange(96)).astype(np.uint8)
     geometry = Geometry(96, 64, PixelFormat.NV12)
     memory = np.concatenate([ramp.ravel() + 20, np.repeat(ramp[::2, ::2].ravel() // 2 + 90, 2)]).astype(
         np.uint8
     )
     wanted = cv2.cvtColor(memory.reshape(96, 96), cv2.COLOR_YUV2BGR_NV12)
-    assert np.abs(to_bgr(Frame.from_buffer(memory, geometry)).astype(int) - wanted).max() <= 3
+    assert np.abs(yuv_to_bgr(Frame.from_buffer(memory, geometry)).astype(int) - wanted).max() <= 3

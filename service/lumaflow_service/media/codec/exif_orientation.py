@@ -1,4 +1,4 @@
-"""Turning pictures that lie in memory: by a number of EXIF, or by the orientation that is asked for."""
+"""Orientation of pixel arrays, by EXIF number or by `Orientation`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from lumaflow.frame import Plane
 from lumaflow.options import Orientation
 from lumaflow_service.media.codec.opencv import cv2
 
-EXIF = {
+EXIF_NUMBERS = {
     Orientation.NONE: 1,
     Orientation.FLIP_X: 2,
     Orientation.ROTATE180: 3,
@@ -18,9 +18,9 @@ EXIF = {
     Orientation.ROTATE90: 6,
     Orientation.ROTATE270: 8,
 }
-"""EXIF's number for the picture that this orientation turns upright; its 7 has no name here."""
+"""The EXIF number with the same effect as each orientation. EXIF's 7 (transverse) has none."""
 
-_TURNS: dict[int, Callable[[Plane], Any]] = {
+_TRANSPOSES: dict[int, Callable[[Plane], Any]] = {
     2: lambda stored: cv2.flip(stored, 1),
     3: lambda stored: cv2.rotate(stored, cv2.ROTATE_180),
     4: lambda stored: cv2.flip(stored, 0),
@@ -31,6 +31,6 @@ _TURNS: dict[int, Callable[[Plane], Any]] = {
 }
 
 
-def turned(stored: Plane, number: int) -> Plane:
-    """A picture (H, W) or (H, W, channels), uint8 or uint16, as EXIF orientation `number` shows it."""
-    return stored if number == 1 else np.asarray(_TURNS[number](stored))
+def exif_transpose(stored: Plane, number: int) -> Plane:
+    """Stored pixels (H, W) or (H, W, channels), uint8 or uint16, upright by EXIF orientation `number`."""
+    return stored if number == 1 else np.asarray(_TRANSPOSES[number](stored))

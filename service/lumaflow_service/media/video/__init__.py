@@ -1,0 +1,1 @@
+"""Compressed video with PyAV: the main stream of a container decoded, and an encoded one added to another."""
