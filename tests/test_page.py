@@ -68,7 +68,7 @@ NO_WEBSOCKET = (
     "WebSocket = class { constructor() { setTimeout(() => this.onclose({ code: 1006 })); } close() {} }"
 )
 AGED = (
-    "async (seconds) => { const { showAge } = await import('./figures.js');"
+    "async (seconds) => { const { showAge } = await import('./stats.js');"
     " for (const _ of 'readings!') showAge(seconds); }"
 )
 TOKENS = {name: f"{name}+token/with=signs&more%41" for name in ("ingest", "read", "admin")}
@@ -215,7 +215,7 @@ def test_a_region_and_a_feature_are_sent_as_they_are_set(
 ) -> None:
     open_source(page, address)
     page.get_by_text("More options").click()
-    page.get_by_label("Map by a region").check()
+    page.get_by_label("Histogram from a region").check()
     page.get_by_label("X", exact=True).fill("16")
 
     def options() -> dict[str, object]:
@@ -250,10 +250,10 @@ def test_a_feature_of_a_source_that_stopped_is_told_to_begin_with_the_next_frame
 ) -> None:
     with filmed(address, "still"):
         open_source(page, address, "still")
-    expect(page.locator("#source-words")).to_contain_text("Idle")
+    expect(page.locator("#source-status")).to_contain_text("Idle")
     for feature, name in (("hog", "HOG"), ("heatmap", "heat map")):
         page.locator(f'#overlays input[value="{feature}"]').check(force=True)
-        told = f"No {name} of this frame: it begins with the next one."
+        told = f"This frame has no {name}. It starts with the next frame."
         expect(page.locator("#legend")).to_have_text(told)
     with filmed(address, "still"):
         expect(page.locator("#legend")).to_contain_text("Contrast of each tile")
@@ -274,10 +274,10 @@ def test_a_picture_that_is_not_kept_any_more_is_told(
         page.goto(f"{address}/{place}")
         expect(page.locator("main h2:visible").first).to_be_visible()
     expect(page.locator("#stage")).to_have_attribute(
-        "data-words", re.compile("Its picture is not kept so long")
+        "data-label", re.compile("The last frame is no longer stored")
     )
     page.locator('#overlays input[value="hog"]').check(force=True)
-    expect(page.locator("#legend")).to_contain_text("No HOG of this frame")
+    expect(page.locator("#legend")).to_contain_text("This frame has no HOG")
 
 
 def test_an_age_is_told_in_the_largest_unit_that_fits(page: Page, address: str) -> None:
@@ -289,7 +289,7 @@ def test_an_age_is_told_in_the_largest_unit_that_fits(page: Page, address: str) 
 
 def test_a_source_that_is_not_there_is_told(page: Page, address: str) -> None:
     page.goto(f"{address}/#source=nosuch")
-    expect(page.locator("#wall-note")).to_have_text("There is no source nosuch. These there are:")
+    expect(page.locator("#wall-note")).to_have_text("There is no source nosuch. The existing sources are:")
     page.get_by_role("link", name="Wall").click()
     expect(page.locator("#wall-note")).to_be_empty()
 
@@ -322,10 +322,10 @@ def test_a_source_that_stops_and_comes_back_is_shown_so(
 ) -> None:
     with filmed(address, "stops"):
         open_source(page, address, "stops")
-        expect(page.locator("#source-words")).to_have_text("Live")
-    expect(page.locator("#source-words")).to_have_text(re.compile(r"Idle, last frame \d+ s ago"))
+        expect(page.locator("#source-status")).to_have_text("Live")
+    expect(page.locator("#source-status")).to_have_text(re.compile(r"Idle, last frame \d+ s ago"))
     with filmed(address, "stops"):
-        expect(page.locator("#source-words")).to_have_text("Live")
+        expect(page.locator("#source-status")).to_have_text("Live")
     shown.client.delete("/v1/sources/stops")
 
 
@@ -341,17 +341,17 @@ def test_a_camera_that_is_killed_and_restored_is_shown_so(
         service.wait_ready()
         address = str(service.client.base_url).rstrip("/")
         page.goto(f"{address}/#source=gate")
-        expect(page.locator("#source-words")).to_have_text("Live")
+        expect(page.locator("#source-status")).to_have_text("Live")
         server.process.kill()
-        expect(page.locator("#source-words")).to_have_text(re.compile(r"Down since \d\d:\d\d:\d\d"))
-        expect(page.locator("#source-trouble")).to_have_text(
-            re.compile(r"^The camera is down since [\d:]+: [a-z ]+\. It is tried again by itself\.$")
+        expect(page.locator("#source-status")).to_have_text(re.compile(r"Down since \d\d:\d\d:\d\d"))
+        expect(page.locator("#source-message")).to_have_text(
+            re.compile(r"^The camera is down since [\d:]+: [a-z ]+\. The service retries automatically\.$")
         )
         page.goto(f"{address}/#wall")
-        expect(page.locator(".tile .facts")).to_have_text("320 × 240 · its address refuses the connection")
+        expect(page.locator(".tile .facts")).to_have_text("320 × 240 · the connection was refused")
         page.go_back()
     with rtsp_server(mounts, server.port):
-        expect(page.locator("#source-words")).to_have_text("Live")
+        expect(page.locator("#source-status")).to_have_text("Live")
         moves(page)
 
 
@@ -361,7 +361,7 @@ def test_a_worker_that_dies_is_told_and_pictures_come_back(
     quiet.append("503")
     open_source(page, address)
     os.kill(shown.worker, signal.SIGKILL)
-    expect(page.locator("#notice")).to_contain_text("The worker is starting again")
+    expect(page.locator("#notice")).to_contain_text("The worker is restarting")
     expect(page.locator("#notice")).to_be_hidden()
     moves(page)
 
@@ -374,11 +374,11 @@ def test_a_camera_is_added_shown_down_paused_and_removed(page: Page, address: st
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator("#source-name")).to_have_text("gate")
     expect(page.locator("#camera-url")).to_contain_text("192.0.2.1")
-    expect(page.locator("#source-words")).to_have_text(re.compile("Connecting|Down since it was added"))
+    expect(page.locator("#source-status")).to_have_text(re.compile("Connecting|Down since it was added"))
     page.get_by_role("button", name="Pause").click()
-    expect(page.locator("#source-words")).to_have_text("Paused")
+    expect(page.locator("#source-status")).to_have_text("Paused")
     page.get_by_role("button", name="Resume").click()
-    expect(page.locator("#source-words")).not_to_have_text("Paused")
+    expect(page.locator("#source-status")).not_to_have_text("Paused")
     assert "secret" not in page.content()
     page.get_by_role("button", name="Remove").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
@@ -412,8 +412,8 @@ def test_what_a_camera_says_of_itself_is_shown_as_text(page: Page, address: str)
 
     page.route("**/v1/sources", answer)
     page.goto(f"{address}/#source={SOURCE}")
-    expect(page.locator("#source-trouble")).to_contain_text(markup)
-    expect(page.locator("#source-words")).to_contain_text("Down since 1 Jan")
+    expect(page.locator("#source-message")).to_contain_text(markup)
+    expect(page.locator("#source-status")).to_contain_text("Down since 1 Jan")
     expect(page.locator("#camera-url")).to_have_text(markup)
     expect(page.locator("#device")).to_have_text(markup)
     assert page.locator("main b:has-text('bold') b, main img[src=x]").count() == 0
@@ -423,7 +423,7 @@ def test_an_image_with_markup_in_its_name_is_refused_as_text(page: Page, address
     page.goto(f"{address}/#try")
     name = "<i>x<i>.txt"
     page.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": b"hello"})
-    expect(page.locator("#trial-says")).to_have_text(re.compile(re.escape(f"{name} is text/plain. Choose")))
+    expect(page.locator("#image-status")).to_have_text(re.compile(re.escape(f"{name} is text/plain. Choose")))
 
 
 def photograph() -> bytes:
@@ -436,25 +436,25 @@ def test_an_image_is_tried_shown_before_and_after_and_its_link_holds(
 ) -> None:
     page.goto(f"{address}/#try")
     page.set_input_files("#file", {"name": "dark.png", "mimeType": "image/png", "buffer": photograph()})
-    expect(page.locator("#trial-facts")).to_contain_text("320 × 180 · enhanced in")
-    canvas = "#trial-stage canvas"
+    expect(page.locator("#image-facts")).to_contain_text("320 × 180 · enhanced in")
+    canvas = "#image-stage canvas"
     until(lambda: mean(page, 0.55, 1, canvas) > BRIGHT and mean(page, 0, 0.45, canvas) < DARK)
     bright = mean(page, 0.55, 1, canvas)
-    link = page.locator("#trial-link").inner_text()
-    assert re.fullmatch(rf"{re.escape(address)}/#trial=[\w-]{{22}}", link)
+    link = page.locator("#image-link").inner_text()
+    assert re.fullmatch(rf"{re.escape(address)}/#image=[\w-]{{22}}", link)
     other = browser.new_page()
     other.goto(link)
     until(lambda: mean(other, 0.55, 1, canvas) > BRIGHT)
     other.close()
-    page.locator('#trial-controls input[value="identity"]').check(force=True)
+    page.locator('#image-controls input[value="identity"]').check(force=True)
     until(lambda: mean(page, 0.55, 1, canvas) < bright - 5)
-    expect(page.locator("#trial-link")).not_to_have_text(link)
+    expect(page.locator("#image-link")).not_to_have_text(link)
 
 
 def test_a_result_that_is_not_kept_any_more_is_told(page: Page, address: str, quiet: list[str]) -> None:
     quiet.append("404")
     page.goto(f"{address}/#trial=AAAAAAAAAAAAAAAAAAAAAA")
-    expect(page.locator("#trial-says")).to_contain_text("has expired")
+    expect(page.locator("#image-status")).to_contain_text("has expired")
 
 
 def test_a_file_over_the_limit_is_refused_before_a_byte_is_sent(
@@ -467,7 +467,9 @@ def test_a_file_over_the_limit_is_refused_before_a_byte_is_sent(
     page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
     page.goto(f"{address}/#try")
     page.set_input_files("#file", huge)
-    expect(page.locator("#trial-says")).to_contain_text("huge.jpg has 300 MiB. At most 64 MiB are taken")
+    expect(page.locator("#image-status")).to_contain_text(
+        "huge.jpg has 300 MiB; the limit is 64 MiB. Nothing was sent."
+    )
     assert posts == []
 
 
@@ -482,30 +484,30 @@ def test_a_file_that_is_dropped_anywhere_is_tried(page: Page, address: str) -> N
         list(photograph()),
     )
     page.dispatch_event("body", "dragover", {"dataTransfer": data})
-    assert "dropping" in (page.locator("body").get_attribute("class") or "")
+    assert "drag-over" in (page.locator("body").get_attribute("class") or "")
     page.dispatch_event("body", "drop", {"dataTransfer": data})
-    expect(page.locator("#trial-facts")).to_contain_text("320 × 180")
+    expect(page.locator("#image-facts")).to_contain_text("320 × 180")
 
 
 def give_token(page: Page, token: str) -> None:
     """Type a token into the page."""
     page.get_by_label("Token", exact=True).fill(token)
-    page.get_by_role("button", name="Use it").click()
+    page.get_by_role("button", name="Use token").click()
 
 
 def test_a_wrong_token_is_told_and_the_right_one_opens(page: Page, guarded: str, quiet: list[str]) -> None:
     quiet.append("401")
     page.goto(f"{guarded}/#source={SOURCE}")
-    expect(page.locator("#notice")).to_have_text("This service wants a token.")
+    expect(page.locator("#notice")).to_have_text("This service requires a token.")
     expect(page.locator("#state")).to_have_text("Locked")
     give_token(page, "wrong")
-    expect(page.locator("#notice")).to_have_text("That token is wrong. Give another one.")
+    expect(page.locator("#notice")).to_have_text("This token is wrong. Enter another one.")
     give_token(page, TOKENS["ingest"])
-    expect(page.locator("#notice")).to_contain_text("This token is right, but may not look")
+    expect(page.locator("#notice")).to_contain_text("This token is valid but cannot read sources.")
     quiet.append("403")
     give_token(page, TOKENS["read"])
     expect(page.locator("#notice")).to_be_hidden()
-    expect(page.locator("#source-words")).to_have_text("Live")
+    expect(page.locator("#source-status")).to_have_text("Live")
     moves(page)
     assert page.locator("#age").inner_text() != "–"  # a WebSocket's pictures say how old they are
     page.reload()
@@ -517,18 +519,20 @@ def test_who_may_only_look_is_told_so_and_offered_no_change(
 ) -> None:
     quiet.append("401")
     page.goto(f"{guarded}/#source={SOURCE}")
-    expect(page.locator("#token-form")).to_contain_text("LUMAFLOW_READ_TOKEN is for looking")
+    expect(page.locator("#token-form")).to_contain_text("LUMAFLOW_READ_TOKEN allows reading")
     give_token(page, TOKENS["read"])
-    expect(page.locator("#controls-note")).to_contain_text("Your token may look, not change.")
+    expect(page.locator("#controls-note")).to_contain_text(
+        "This token is read-only. To use another token, close this tab and open the page again."
+    )
     for name in ("Add a camera", "Remove", "Reset all"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
     expect(page.locator('#controls input[value="identity"]')).to_be_disabled()
     page.locator('#overlays input[value="hog"]').check(force=True)
-    expect(page.locator("#legend")).to_contain_text("This source makes no HOG. Your token may look")
+    expect(page.locator("#legend")).to_contain_text("This source has no HOG. This token is read-only.")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     page.get_by_role("link", name="Try an image").click()
-    expect(page.locator("#trial-limit")).to_contain_text("not send images")
+    expect(page.locator("#image-limit")).to_contain_text("This token cannot send images.")
     expect(page.locator("#file")).to_be_disabled()
     page.get_by_role("link", name="Metrics").click()
     expect(page.locator("body")).to_contain_text("lumaflow_build_info")

@@ -73,13 +73,13 @@ def test_every_reference_of_the_page_is_a_file_beside_it(page: _Tags) -> None:
 
 
 def test_every_module_is_imported_and_every_import_exists() -> None:
-    imported = {name for text in SCRIPTS.values() for name in re.findall(r'from "\./([\w.]+)"', text)}
+    imported = {name for text in SCRIPTS.values() for name in re.findall(r'from "\./([\w.-]+)"', text)}
     assert imported | {"app.js"} == set(SCRIPTS)
 
 
 def test_every_name_imported_is_exported() -> None:
     for text in SCRIPTS.values():
-        for names, module in re.findall(r'import \{ ([^}]+) \} from "\./([\w.]+)"', text):
+        for names, module in re.findall(r'import \{ ([^}]+) \} from "\./([\w.-]+)"', text):
             exported = set(re.findall(r"export (?:async )?(?:function|class|const) (\w+)", SCRIPTS[module]))
             assert {name.strip() for name in names.split(",")} <= exported
 
@@ -125,13 +125,13 @@ def test_every_cause_a_camera_can_give_has_words() -> None:
     from lumaflow_service.api.responses import CameraState
 
     causes = {cause for cause in get_args(CameraState.model_fields["cause"].annotation) if cause}
-    assert set(re.findall(r"^  (\w+): \"", SCRIPTS["words.js"], re.MULTILINE)) == causes
+    assert set(re.findall(r"^  (\w+): \"", SCRIPTS["status-text.js"], re.MULTILINE)) == causes
 
 
 def test_every_stage_of_the_pipeline_has_a_colour() -> None:
     from lumaflow.stage import Stage
 
-    coloured = set(re.findall(r'^\[data-stage="(\w+)"\] \{', TEXTS["figures.css"], re.MULTILINE))
+    coloured = set(re.findall(r'^\[data-stage="(\w+)"\] \{', TEXTS["stats.css"], re.MULTILINE))
     assert coloured == {stage.value for stage in Stage}
 
 

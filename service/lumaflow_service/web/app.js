@@ -1,21 +1,21 @@
-// The live page: what the service knows, asked a few times a second, and the pictures it sends.
+// The live page: polls the service for sources and shows their video.
 
 import { Cameras } from "./cameras.js";
 import { get, getBlob, send, sourcePath, token } from "./client.js";
+import { addCopyButton, showCommand } from "./command.js";
 import { Compare, stacked } from "./compare.js";
 import { Controls } from "./controls.js";
-import { showAge, showFigures, size } from "./figures.js";
-import { Health, say } from "./health.js";
+import { Health, setText } from "./health.js";
 import { Histogram } from "./histogram.js";
 import { Live } from "./live.js";
+import { OneShotImage } from "./one-shot-image.js";
 import { Overlay } from "./overlay.js";
-import { Pulse } from "./pulse.js";
+import { Poll } from "./poll.js";
 import { Sources } from "./sources.js";
 import { Stages } from "./stages.js";
-import { Trial } from "./trial.js";
+import { showAge, showStats, size } from "./stats.js";
+import { statusOf } from "./status-text.js";
 import { Wall } from "./wall.js";
-import { copyable, welcome } from "./welcome.js";
-import { standing } from "./words.js";
 
 const SOURCES_MS = 400;
 const HISTOGRAM_MS = 500;
@@ -26,78 +26,78 @@ const byId = (id) => document.getElementById(id);
 
 const compare = new Compare(byId("stage"));
 const live = new Live({
-  onPicture: (bitmap, age) => {
-    compare.show(stacked(bitmap));
+  onImage: (bitmap, age) => {
+    compare.setImage(stacked(bitmap));
     showAge(age);
   },
-  onTrouble: (words) => say(byId("live-note"), words),
+  onError: (text) => setText(byId("live-note"), text),
 });
 const overlay = new Overlay({ compare, legend: byId("legend") });
 const sources = new Sources(byId("sources"));
 const wall = new Wall(byId("wall"));
 const stages = new Stages({ bar: byId("stage-bar"), rows: byId("stage-rows"), sum: byId("stages-sum") });
 const histogram = new Histogram({ canvas: byId("histogram"), before: byId("mean-before"), after: byId("mean-after") });
-const health = new Health({ onWell: () => live.renew(), onToken: start });
-const cameras = new Cameras({ onChange: () => sourcesPulse.start() });
+const health = new Health({ onRecovered: () => live.reset(), onToken: start });
+const cameras = new Cameras({ onChange: () => sourcesPoll.start() });
 
-let known = []; // all sources, as last heard
-let chosen = null; // the one that is shown
-let counted = -1; // the frame that was counted last
-let about = null; // what the service said of itself, and of what our token may do
-let [controls, trial] = [null, null]; // built from that
+let known = []; // all sources of the last response
+let selected = null; // the source on the page
+let countedSequence = -1; // the frame of the shown histogram
+let about = null; // the response of /v1/about: limits, options, scopes of the token
+let [controls, oneShotImage] = [null, null]; // created from `about`
 
 async function start() {
-  about = null; // another token may do other things
-  await sourcesPulse.start();
-  live.renew();
+  about = null; // another token may have other scopes
+  await sourcesPoll.start();
+  live.reset();
 }
 
-async function askSources() {
+async function fetchSources() {
   try {
-    if (!about) build(await get("v1/about"));
+    if (!about) createForms(await get("v1/about"));
     known = (await get("v1/sources")).sources;
     const states = new Set(known.map((source) => source.state));
-    health.hear(states.has("live") ? "live" : states.size ? "idle" : "none");
+    health.setSources(states.has("live") ? "live" : states.size ? "idle" : "none");
     show();
   } catch (problem) {
     if (problem.status === undefined) throw problem;
-    health.miss(problem);
+    health.setError(problem);
   }
 }
 
-function build(answer) {
-  about = answer;
-  const change = (options) => send("PATCH", sourcePath(chosen.id), { options });
+function createForms(response) {
+  about = response;
+  const change = (options) => send("PATCH", sourcePath(selected.id), { options });
   controls ??= new Controls({ form: byId("controls"), note: byId("controls-note"), about, send: change });
-  trial ??= new Trial(about);
+  oneShotImage ??= new OneShotImage(about);
   byId("transports").hidden = !about.webrtc;
-  for (const part of [controls, cameras, overlay]) part.allow(about.scopes.includes("admin"));
-  trial.allow(about.scopes.includes("ingest"));
+  for (const part of [controls, cameras, overlay]) part.setEnabled(about.scopes.includes("admin"));
+  oneShotImage.setEnabled(about.scopes.includes("ingest"));
 }
 
-async function askHistogram() {
-  if (!chosen || health.away || !chosen.picture || chosen.sequence === counted) return;
-  const { id, sequence } = chosen;
-  counted = sequence;
+async function fetchHistogram() {
+  if (!selected || health.offline || !selected.picture || selected.sequence === countedSequence) return;
+  const { id, sequence } = selected;
+  countedSequence = sequence;
   try {
-    const answer = await get(sourcePath(id, "histogram"));
-    if (id === chosen?.id) histogram.show(answer);
+    const response = await get(sourcePath(id, "histogram"));
+    if (id === selected?.id) histogram.show(response);
   } catch (problem) {
-    if (problem.status === 503) readyPulse.start(); // a restart can be over before the next regular question
-    else if (problem.status === 404) histogram.show(null); // its lane was closed meanwhile
+    if (problem.status === 503) readyPoll.start(); // a restart may finish before the next poll
+    else if (problem.status === 404) histogram.show(null); // the lane is closed
     else if (problem.status === undefined) throw problem;
   }
 }
 
-async function askReady() {
-  const problem = await get("readyz").then(() => null, (refusal) => refusal);
-  if (!problem || problem.status === 503) health.ready(!problem, problem?.message);
+async function fetchReady() {
+  const problem = await get("readyz").then(() => null, (error) => error);
+  if (!problem || problem.status === 503) health.setReady(!problem, problem?.message);
 }
 
-/** Where the address points: the wall, a source, or an image; without a word the one source there is. */
-function place() {
+/** The page in the URL fragment: wall, source, or image; without a fragment the source, if there is only one. */
+function currentPage() {
   const [name, id] = location.hash.slice(1).split("=");
-  if (name === "try" || name === "trial") return { page: "try", id };
+  if (["try", "image", "trial"].includes(name)) return { page: "try", id };
   if (!known.length) return { page: "empty" };
   const named = known.find((source) => name === "source" && source.id === id);
   const only = name === "" && known.length === 1 ? known[0] : null;
@@ -106,75 +106,75 @@ function place() {
 }
 
 function show() {
-  const { page, source = null, id, missing } = place();
+  const { page, source = null, id, missing } = currentPage();
   for (const name of PAGES) byId(`${name}-page`).hidden = name !== page;
   byId("to-wall").setAttribute("aria-current", String(page === "wall"));
   byId("to-try").setAttribute("aria-current", String(page === "try"));
   document.title = source ? `${source.id} · lumaflow` : "lumaflow";
   wall.show(page === "wall" ? known : null);
-  say(byId("wall-count"), `${known.length}`);
-  say(byId("wall-note"), missing === undefined ? "" : `There is no source ${missing}. These there are:`);
-  choose(source);
-  if (page === "try" && id) trial.open(id);
+  setText(byId("wall-count"), `${known.length}`);
+  setText(byId("wall-note"), missing === undefined ? "" : `There is no source ${missing}. The existing sources are:`);
+  select(source);
+  if (page === "try" && id) oneShotImage.open(id);
 }
 
-function choose(source) {
-  const other = source?.id !== chosen?.id;
-  chosen = source;
-  if (other) {
-    compare.show(null);
+function select(source) {
+  const changed = source?.id !== selected?.id;
+  selected = source;
+  if (changed) {
+    compare.setImage(null);
     histogram.show(null);
-    counted = -1;
+    countedSequence = -1;
     showAge(null);
-    say(byId("live-note"), "");
+    setText(byId("live-note"), "");
   }
-  overlay.follow(source);
+  overlay.setSource(source);
   live.watch(source?.geometry ? source.id : null);
-  if (source) showChosen(source);
-  if (source && other) histogramPulse.start();
+  if (source) showSelected(source);
+  if (source && changed) histogramPoll.start();
 }
 
-function showChosen(source) {
-  const { state, words, trouble } = standing(source);
+function showSelected(source) {
+  const { state, label, message } = statusOf(source);
   byId("source-name").textContent = source.id;
-  say(byId("source-words"), words);
-  byId("source-words").dataset.state = state;
-  say(byId("source-trouble"), trouble);
-  byId("source-trouble").hidden = !trouble;
+  setText(byId("source-status"), label);
+  byId("source-status").dataset.state = state;
+  setText(byId("source-message"), message);
+  byId("source-message").hidden = !message;
   byId("source-facts").textContent = [size(source.geometry), source.geometry?.format].filter(Boolean).join(" · ");
-  const blank = source.picture || !source.frames ? words : `${words}. Its picture is not kept so long.`;
-  Object.assign(byId("stage").dataset, { state, words: blank });
-  if (source.geometry) compare.shape(turned(source));
-  compare.mark(source.options.region);
+  const placeholder = source.picture || !source.frames ? label : `${label}. The last frame is no longer stored.`;
+  Object.assign(byId("stage").dataset, { state, label: placeholder });
+  if (source.geometry) compare.setAspectRatio(orientedSize(source));
+  compare.setRegion(source.options.region);
   sources.show(known, source.id);
-  showFigures(source);
+  showStats(source);
   stages.show(source);
-  controls.show(source.id, source.options, source.geometry && turned(source));
+  controls.show(source.id, source.options, source.geometry && orientedSize(source));
   cameras.show(source);
 }
 
-/** Width and height as they are shown. */
-function turned({ geometry: { width, height }, options: { orientation } }) {
+/** Width and height after the orientation is applied. */
+function orientedSize({ geometry: { width, height }, options: { orientation } }) {
   const swapped = ["transpose", "rotate90", "rotate270"].includes(orientation);
   return swapped ? { width: height, height: width } : { width, height };
 }
 
-byId("views").addEventListener("change", ({ target }) => compare.look(target.value));
-byId("transports").addEventListener("change", ({ target }) => live.by(target.value));
-byId("overlays").addEventListener("change", ({ target }) => overlay.look(target.value));
-welcome(byId("command"));
-copyable({ text: byId("command"), button: byId("copy"), said: byId("copied") });
+byId("views").addEventListener("change", ({ target }) => compare.setView(target.value));
+byId("transports").addEventListener("change", ({ target }) => live.setTransport(target.value));
+byId("overlays").addEventListener("change", ({ target }) => overlay.setFeature(target.value));
+showCommand(byId("command"));
+addCopyButton({ text: byId("command"), button: byId("copy"), status: byId("copied") });
 byId("skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the address names the page that is shown
+  event.preventDefault(); // the URL fragment names the page
   byId("view").focus();
 });
 byId("to-metrics").addEventListener("click", async (event) => {
   if (!token.get()) return;
-  event.preventDefault(); // a plain link carries no token
-  await getBlob("metrics").then((text) => (location.href = URL.createObjectURL(text)), (problem) => health.miss(problem));
+  event.preventDefault(); // a link sends no token
+  await getBlob("metrics").then((text) => (location.href = URL.createObjectURL(text)), (problem) => health.setError(problem));
 });
 addEventListener("hashchange", () => controls && show());
-const sourcesPulse = new Pulse(SOURCES_MS, askSources);
-const histogramPulse = new Pulse(HISTOGRAM_MS, askHistogram);
-const readyPulse = new Pulse(READY_MS, askReady);
-for (const pulse of [sourcesPulse, readyPulse, histogramPulse]) pulse.start();
+const sourcesPoll = new Poll(SOURCES_MS, fetchSources);
+const histogramPoll = new Poll(HISTOGRAM_MS, fetchHistogram);
+const readyPoll = new Poll(READY_MS, fetchReady);
+for (const poll of [sourcesPoll, readyPoll, histogramPoll]) poll.start();

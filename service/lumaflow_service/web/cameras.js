@@ -1,28 +1,28 @@
-// Adding a camera, pausing it, starting it anew, and removing a source.
+// Buttons and dialogs that add, pause, restart and remove cameras.
 
 import { send, sourcePath } from "./client.js";
-import { LOOKS_ONLY } from "./words.js";
+import { READ_ONLY } from "./status-text.js";
 
-const CHANGES = ["add", "pause", "restart", "remove"];
+const ADMIN_BUTTONS = ["add", "pause", "restart", "remove"];
 const byId = (id) => document.getElementById(id);
 
 export class Cameras {
   #source = null;
   #onChange;
 
-  /** `onChange` is called after each change. */
+  /** Calls `onChange` after each change. */
   constructor({ onChange }) {
     this.#onChange = onChange;
-    byId("pause").addEventListener("click", () => this.#ask(this.#source.camera.state === "paused" ? "resume" : "pause"));
-    byId("restart").addEventListener("click", () => this.#ask("restart"));
+    byId("pause").addEventListener("click", () => this.#post(this.#source.camera.state === "paused" ? "resume" : "pause"));
+    byId("restart").addEventListener("click", () => this.#post("restart"));
     byId("remove").addEventListener("click", () => byId("remove-dialog").showModal());
     byId("remove-form").addEventListener("submit", (event) => event.submitter.value === "yes" && this.#remove());
-    byId("add").addEventListener("click", () => this.#open());
+    byId("add").addEventListener("click", () => this.#openAddDialog());
     byId("add-form").addEventListener("submit", (event) => this.#add(event));
     byId("add-cancel").addEventListener("click", () => byId("add-dialog").close());
   }
 
-  /** Offers what can be done with `source`. */
+  /** Shows the buttons that apply to `source`. */
   show(source) {
     this.#source = source;
     const { camera } = source;
@@ -32,12 +32,12 @@ export class Cameras {
     byId("remove-name").textContent = source.id;
   }
 
-  /** Whether the reader may change anything. */
-  allow(may) {
-    for (const id of CHANGES) Object.assign(byId(id), { disabled: !may, title: may ? "" : LOOKS_ONLY });
+  /** Enables the buttons, or disables them for a token that is read-only. */
+  setEnabled(enabled) {
+    for (const id of ADMIN_BUTTONS) Object.assign(byId(id), { disabled: !enabled, title: enabled ? "" : READ_ONLY });
   }
 
-  #open() {
+  #openAddDialog() {
     byId("add-form").reset();
     byId("add-note").textContent = "";
     byId("add-dialog").showModal();
@@ -57,15 +57,15 @@ export class Cameras {
     }
   }
 
-  async #ask(what) {
-    await this.#try(() => send("POST", sourcePath(this.#source.id, what)));
+  async #post(action) {
+    await this.#run(() => send("POST", sourcePath(this.#source.id, action)));
   }
 
   async #remove() {
-    await this.#try(() => send("DELETE", sourcePath(this.#source.id)));
+    await this.#run(() => send("DELETE", sourcePath(this.#source.id)));
   }
 
-  async #try(change) {
+  async #run(change) {
     try {
       await change();
       byId("camera-note").textContent = "";

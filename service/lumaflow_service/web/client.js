@@ -1,10 +1,10 @@
-// Asking the service: JSON in, JSON out, never longer than a few seconds.
+// HTTP requests to the service, each with a timeout.
 
-const PATIENCE_MS = 4000;
-const UPLOAD_PATIENCE_MS = 60000;
-const TOKEN = "lumaflow-token";
+const TIMEOUT_MS = 4000;
+const UPLOAD_TIMEOUT_MS = 60000;
+const TOKEN_KEY = "lumaflow-token";
 
-/** What the service answered when it did not do what was asked; `status` 0 means it did not answer. */
+/** A failed request: the HTTP status (0 without a response) and the problem's detail. */
 export class Problem extends Error {
   constructor(status, detail) {
     super(detail);
@@ -12,75 +12,75 @@ export class Problem extends Error {
   }
 }
 
-/** The token that goes with every question; kept until the tab is closed. */
+/** The token that each request sends; it is kept until the tab is closed. */
 export const token = {
-  get: () => sessionStorage.getItem(TOKEN) ?? "",
-  set: (value) => sessionStorage.setItem(TOKEN, value),
+  get: () => sessionStorage.getItem(TOKEN_KEY) ?? "",
+  set: (value) => sessionStorage.setItem(TOKEN_KEY, value),
 };
 
-/** The JSON at `path`; a Problem when the service refuses or is not there. */
+/** The JSON at `path`. Throws a Problem. */
 export function get(path) {
-  return ask(path);
+  return requestJson(path);
 }
 
-/** The picture at `path`, decoded. */
-export async function getPicture(path) {
+/** The image at `path` as a bitmap. Throws a Problem. */
+export async function getImage(path) {
   return createImageBitmap(await getBlob(path));
 }
 
-/** The bytes at `path`. */
+/** The bytes at `path`. Throws a Problem. */
 export async function getBlob(path) {
-  return (await fetched(path)).blob();
+  return (await request(path)).blob();
 }
 
-/** The answer at `path` while it still comes, until `signal` ends it. */
-export function getFlow(path, signal) {
-  return fetched(path, { signal });
+/** The response at `path` as a stream, until `signal` aborts it. Throws a Problem. */
+export function getStream(path, signal) {
+  return request(path, { signal });
 }
 
-/** Posts an offer (SDP) and returns the answer, and where it can be taken back. */
-export async function exchange(path, offer, signal) {
-  const reply = await fetched(path, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal });
-  return { text: await reply.text(), location: reply.headers.get("Location") };
+/** Posts a WHEP offer (SDP) and returns the answer, and the location to delete. Throws a Problem. */
+export async function postOffer(path, offer, signal) {
+  const response = await request(path, { method: "POST", headers: { "Content-Type": "application/sdp" }, body: offer, signal });
+  return { text: await response.text(), location: response.headers.get("Location") };
 }
 
-/** Sends `body` as JSON with `method` and returns the answer. */
+/** Sends `body` as JSON with `method` and returns the JSON of the response. Throws a Problem. */
 export function send(method, path, body) {
   const json = body === undefined ? {} : { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  return ask(path, { method, ...json });
+  return requestJson(path, { method, ...json });
 }
 
-/** Uploads `file` as it is and returns the answer. */
+/** Uploads `file` and returns the JSON of the response. Throws a Problem. */
 export function upload(path, file) {
-  return ask(path, { method: "POST", headers: { "Content-Type": file.type }, body: file }, UPLOAD_PATIENCE_MS);
+  return requestJson(path, { method: "POST", headers: { "Content-Type": file.type }, body: file }, UPLOAD_TIMEOUT_MS);
 }
 
-/** The address of one source, or of a part of it. */
+/** The path of a source, or of a part of it. */
 export function sourcePath(id, part = "") {
   return `v1/sources/${encodeURIComponent(id)}${part && `/${part}`}`;
 }
 
-async function ask(path, request, patience) {
-  const reply = await fetched(path, request, patience);
-  return parsed(await reply.text().catch(() => ""));
+async function requestJson(path, options, timeoutMs) {
+  const response = await request(path, options, timeoutMs);
+  return parseJson(await response.text().catch(() => ""));
 }
 
-async function fetched(path, request = {}, patience = PATIENCE_MS) {
-  const headers = { ...request.headers, ...(token.get() && { Authorization: `Bearer ${token.get()}` }) };
-  let reply;
+async function request(path, options = {}, timeoutMs = TIMEOUT_MS) {
+  const headers = { ...options.headers, ...(token.get() && { Authorization: `Bearer ${token.get()}` }) };
+  let response;
   try {
-    reply = await fetch(path, { signal: AbortSignal.timeout(patience), ...request, headers, cache: "no-store" });
+    response = await fetch(path, { signal: AbortSignal.timeout(timeoutMs), ...options, headers, cache: "no-store" });
   } catch {
-    throw new Problem(0, "The service does not answer.");
+    throw new Problem(0, "The service does not respond.");
   }
-  if (reply.ok) return reply;
-  const problem = parsed(await reply.text().catch(() => ""));
-  throw new Problem(reply.status, problem?.detail ?? `The service answered ${reply.status}.`);
+  if (response.ok) return response;
+  const problem = parseJson(await response.text().catch(() => ""));
+  throw new Problem(response.status, problem?.detail ?? `The service responded with status ${response.status}.`);
 }
 
-function parsed(body) {
+function parseJson(text) {
   try {
-    return JSON.parse(body);
+    return JSON.parse(text);
   } catch {
     return null;
   }

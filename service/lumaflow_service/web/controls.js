@@ -1,9 +1,9 @@
-// The options a person may turn. A change goes out at once, one at a time; what is on its way is not overwritten.
+// The form of options. Each change is sent at once, one request at a time; fields with unsent changes are not overwritten.
 
 import { fields } from "./options.js";
-import { LOOKS_ONLY } from "./words.js";
+import { READ_ONLY } from "./status-text.js";
 
-const FRONT = ["mode", "clip_limit", "tiles", "color"];
+const MAIN_OPTIONS = ["mode", "clip_limit", "tiles", "color"];
 
 export class Controls {
   #fields;
@@ -13,97 +13,97 @@ export class Controls {
   #defaults;
   #subject = null;
   #sending = false;
-  #touched = new Set();
-  #may = true;
+  #unsent = new Set();
+  #enabled = true;
 
   /**
-   * Builds the options of `about` into `form`: the first ones, and unless `few` the others to unfold.
-   * `send(changes)` is called with each change; why it failed is written into `note`.
+   * Creates the fields of `about.options_schema` in `form`: the main ones, and unless `compact` the others in `.more`.
+   * Calls `send(changes)` for each change; its error is written into `note`.
    */
-  constructor({ form, note, about, few = false, send }) {
+  constructor({ form, note, about, compact = false, send }) {
     [this.#form, this.#note, this.#send, this.#defaults] = [form, note, send, about.options];
     const names = Object.keys(about.options_schema.properties);
-    const shown = few ? FRONT : [...FRONT, ...names.filter((name) => !FRONT.includes(name))];
+    const shown = compact ? MAIN_OPTIONS : [...MAIN_OPTIONS, ...names.filter((name) => !MAIN_OPTIONS.includes(name))];
     this.#fields = fields(about.options_schema, shown);
-    const [front, rest] = [[], []];
-    for (const [name, { element }] of this.#fields) (FRONT.includes(name) ? front : rest).push(element);
-    form.prepend(...front);
-    form.querySelector(".more")?.append(...rest);
-    for (const [name, { element }] of this.#fields) element.addEventListener("input", () => this.#changed(name));
+    const [main, more] = [[], []];
+    for (const [name, { element }] of this.#fields) (MAIN_OPTIONS.includes(name) ? main : more).push(element);
+    form.prepend(...main);
+    form.querySelector(".more")?.append(...more);
+    for (const [name, { element }] of this.#fields) element.addEventListener("input", () => this.#onInput(name));
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("reset", (event) => this.#reset(event));
+    form.addEventListener("reset", (event) => this.#onReset(event));
   }
 
-  /** What the form says. */
+  /** The options in the form. */
   get options() {
     return Object.fromEntries([...this.#fields].map(([name, { read }]) => [name, read()]));
   }
 
-  /** Shows the options of `subject`, unless a change of the reader's is on its way. */
+  /** Shows the options of `subject` (a source or image), unless a change is unsent. */
   show(subject, options, geometry) {
-    if (subject !== this.#subject) this.#say("");
+    if (subject !== this.#subject) this.#setNote("");
     this.#subject = subject;
-    if (this.#sending || this.#touched.size) return;
-    for (const [name, { write }] of this.#fields) if (!same(this.#fields.get(name).read(), options[name])) write(options[name], geometry);
+    if (this.#sending || this.#unsent.size) return;
+    for (const [name, { write }] of this.#fields) if (!equal(this.#fields.get(name).read(), options[name])) write(options[name], geometry);
     this.#fields.get("region")?.write(options.region, geometry);
-    this.#dress();
+    this.#updateDisabled();
   }
 
-  /** Whether the reader may turn them. */
-  allow(may) {
-    this.#may = may;
-    this.#say("");
-    this.#dress();
+  /** Enables the form, or disables it for a token that is read-only. */
+  setEnabled(enabled) {
+    this.#enabled = enabled;
+    this.#setNote("");
+    this.#updateDisabled();
   }
 
-  #dress() {
+  #updateDisabled() {
     const options = this.options;
     for (const { element, when } of this.#fields.values()) {
-      for (const input of element.querySelectorAll("input, select")) input.disabled = !this.#may || !when(options);
+      for (const input of element.querySelectorAll("input, select")) input.disabled = !this.#enabled || !when(options);
     }
-    this.#form.querySelector("[type=reset]").disabled = !this.#may;
+    this.#form.querySelector("[type=reset]").disabled = !this.#enabled;
   }
 
-  /** Writes what went wrong, or else why nothing can be turned. */
-  #say(words) {
-    this.#note.className = this.#may ? "wrong" : "muted";
-    this.#note.textContent = this.#may ? words : LOOKS_ONLY;
+  /** Writes an error, or why the form is disabled. */
+  #setNote(error) {
+    this.#note.className = this.#enabled ? "error" : "muted";
+    this.#note.textContent = this.#enabled ? error : READ_ONLY;
   }
 
-  #reset(event) {
+  #onReset(event) {
     event.preventDefault();
     for (const [name, { write }] of this.#fields) {
       write(this.#defaults[name]);
-      this.#touched.add(name);
+      this.#unsent.add(name);
     }
-    this.#dress();
-    this.#pump();
+    this.#updateDisabled();
+    this.#sendChanges();
   }
 
-  #changed(name) {
-    this.#touched.add(name);
-    this.#dress();
-    this.#pump();
+  #onInput(name) {
+    this.#unsent.add(name);
+    this.#updateDisabled();
+    this.#sendChanges();
   }
 
-  async #pump() {
+  async #sendChanges() {
     if (this.#sending) return;
     this.#sending = true;
-    while (this.#touched.size) {
-      const changes = Object.fromEntries([...this.#touched].map((name) => [name, this.#fields.get(name).read()]));
-      this.#touched.clear();
+    while (this.#unsent.size) {
+      const changes = Object.fromEntries([...this.#unsent].map((name) => [name, this.#fields.get(name).read()]));
+      this.#unsent.clear();
       try {
         await this.#send(changes);
-        this.#say("");
+        this.#setNote("");
       } catch (problem) {
         if (problem.status === undefined) throw problem;
-        this.#say(`Not changed: ${problem.message}`);
+        this.#setNote(`Not changed: ${problem.message}`);
       }
     }
     this.#sending = false;
   }
 }
 
-function same(one, other) {
-  return JSON.stringify(one) === JSON.stringify(other);
+function equal(a, b) {
+  return JSON.stringify(a) === JSON.stringify(b);
 }

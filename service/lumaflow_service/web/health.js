@@ -1,23 +1,23 @@
-// How the service is, in one word at the top and, when something is off, in a sentence.
+// The state of the service: a label in the header and, if something is wrong, a sentence below it.
 
 import { token } from "./client.js";
 
 const byId = (id) => document.getElementById(id);
 
-const STATES = { away: "Not answering", locked: "Locked", starting: "Starting", live: "Live", idle: "Idle", none: "No source yet" };
+const LABELS = { offline: "Not responding", locked: "Locked", starting: "Starting", live: "Live", idle: "Idle", none: "No source yet" };
 
 export class Health {
-  #answering = null; // null until the first answer, then whether the last question was answered
+  #responding = null; // null before the first response
   #ready = true;
-  #pause = ""; // why it is not ready, as the service says
-  #began = false; // whether it was ever ready
-  #refusal = null; // what the service said in place of the sources
+  #notReadyReason = ""; // the detail of /readyz
+  #wasReady = false;
+  #error = null; // the Problem of the last request for the sources
   #sources = "none";
-  #onWell;
+  #onRecovered;
 
-  /** Calls `onWell` when all is well again; with a token given, `onToken`. */
-  constructor({ onWell, onToken }) {
-    this.#onWell = onWell;
+  /** Calls `onRecovered` when the service works again, and `onToken` when the user enters a token. */
+  constructor({ onRecovered, onToken }) {
+    this.#onRecovered = onRecovered;
     byId("token-form").addEventListener("submit", (event) => {
       event.preventDefault();
       token.set(byId("token").value.trim());
@@ -26,59 +26,59 @@ export class Health {
     });
   }
 
-  /** Whether the service answers, as far as is known. */
-  get away() {
-    return this.#answering === false;
+  /** True while the service does not respond. */
+  get offline() {
+    return this.#responding === false;
   }
 
-  /** The sources came: "live", "idle" or "none". */
-  hear(sources) {
-    this.#become({ answering: true, refusal: null, sources });
+  /** Takes the state of the received sources: "live", "idle" or "none". */
+  setSources(sources) {
+    this.#update({ responding: true, error: null, sources });
   }
 
-  /** A Problem came in place of the sources. */
-  miss(problem) {
-    this.#become({ answering: problem.status !== 0, refusal: problem.status ? problem : null });
+  /** Takes the Problem of a request for the sources. */
+  setError(problem) {
+    this.#update({ responding: problem.status !== 0, error: problem.status ? problem : null });
   }
 
-  /** Whether /readyz says 200, and if not, why. */
-  ready(ready, pause = "") {
-    this.#pause = pause;
-    this.#began ||= ready;
-    this.#become({ ready });
+  /** Takes the result of /readyz. */
+  setReady(ready, reason = "") {
+    this.#notReadyReason = reason;
+    this.#wasReady ||= ready;
+    this.#update({ ready });
   }
 
-  #become({ answering = this.#answering, ready = this.#ready, refusal = this.#refusal, sources = this.#sources }) {
-    const [before, first] = [this.#answering === true && this.#ready && !this.#refusal, this.#answering === null];
-    [this.#answering, this.#ready, this.#refusal, this.#sources] = [answering, ready, refusal, sources];
-    if (answering === true && ready && !refusal && !before && !first) this.#onWell();
-    this.#show();
+  #update({ responding = this.#responding, ready = this.#ready, error = this.#error, sources = this.#sources }) {
+    const [wasHealthy, isFirst] = [this.#responding === true && this.#ready && !this.#error, this.#responding === null];
+    [this.#responding, this.#ready, this.#error, this.#sources] = [responding, ready, error, sources];
+    if (responding === true && ready && !error && !wasHealthy && !isFirst) this.#onRecovered();
+    this.#render();
   }
 
-  #show() {
-    const locked = this.#refusal?.status === 401 || this.#refusal?.status === 403;
-    const notice = this.#trouble();
-    const state = this.away ? "away" : locked ? "locked" : this.#ready ? this.#sources : "starting";
-    say(byId("notice"), notice);
-    byId("notice").hidden = !notice;
+  #render() {
+    const locked = this.#error?.status === 401 || this.#error?.status === 403;
+    const message = this.#message();
+    const state = this.offline ? "offline" : locked ? "locked" : this.#ready ? this.#sources : "starting";
+    setText(byId("notice"), message);
+    byId("notice").hidden = !message;
     byId("token-form").hidden = !locked;
-    document.body.classList.toggle("away", this.away);
+    document.body.classList.toggle("offline", this.offline);
     document.body.classList.toggle("locked", locked);
     byId("state").dataset.state = state;
-    say(byId("state"), this.#answering === null ? "Connecting" : STATES[state]);
+    setText(byId("state"), this.#responding === null ? "Connecting" : LABELS[state]);
   }
 
-  #trouble() {
-    if (this.away) return `The service at ${location.host} does not answer. Asking again by itself.`;
-    if (this.#refusal?.status === 401) return token.get() ? "That token is wrong. Give another one." : "This service wants a token.";
-    if (this.#refusal?.status === 403) return "This token is right, but may not look at sources. Give another one.";
-    if (!this.#ready && !this.#began) return `Not ready yet: ${this.#pause}. This page does so by itself.`;
-    if (!this.#ready) return "The worker is starting again. Pictures come back by themselves in a moment.";
-    return this.#refusal?.message ?? "";
+  #message() {
+    if (this.offline) return `The service at ${location.host} does not respond. This page retries automatically.`;
+    if (this.#error?.status === 401) return token.get() ? "This token is wrong. Enter another one." : "This service requires a token.";
+    if (this.#error?.status === 403) return "This token is valid but cannot read sources. Enter another one.";
+    if (!this.#ready && !this.#wasReady) return `The service is not ready: ${this.#notReadyReason}. This page retries automatically.`;
+    if (!this.#ready) return "The worker is restarting. Video continues automatically.";
+    return this.#error?.message ?? "";
   }
 }
 
-/** Writes words only when they change: a live region speaks on every write. */
-export function say(element, words) {
-  if (element.textContent !== words) element.textContent = words;
+/** Writes `text` if it differs: screen readers announce every write to a live region. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
 }

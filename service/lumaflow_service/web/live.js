@@ -1,122 +1,122 @@
-// Live pictures of a source, raw above enhanced in one: over a WebSocket, as MJPEG where there is none, or by WebRTC.
+// Live video of a source, raw above enhanced in one image: over a WebSocket, as MJPEG without one, or over WebRTC.
 
 import { sourcePath, token } from "./client.js";
-import { motion } from "./motion.js";
-import { whep } from "./whep.js";
+import { readMjpeg } from "./mjpeg.js";
+import { watchWhep } from "./whep.js";
 
-const HEAD_BYTES = 8;
-const WAITS_MS = [200, 400, 1000, 2000, 4000];
-const MOST_FAILURES = 3; // connections in a row that never opened; then the network does not let them through
-const TOO_MANY = 4429;
+const HEADER_BYTES = 8;
+const RETRY_MS = [200, 400, 1000, 2000, 4000];
+const MAX_FAILURES = 3; // WebSockets that never opened; after that a proxy probably blocks them
+const TOO_MANY_VIEWERS = 4429;
 
 export class Live {
-  #onPicture;
-  #onTrouble;
+  #onImage;
+  #onError;
   #id = null;
-  #byPeer = false;
+  #webrtc = false;
   #close = () => {};
   #failures = 0;
-  #waits = 0;
+  #retries = 0;
   #timer = 0;
 
-  /** Gives every picture to `onPicture(bitmap, ageSeconds or null)`, and words to `onTrouble`. */
-  constructor({ onPicture, onTrouble }) {
-    this.#onPicture = onPicture;
-    this.#onTrouble = onTrouble;
+  /** Calls `onImage(bitmap, ageSeconds or null)` for each image and `onError(text)` when the error text changes. */
+  constructor({ onImage, onError }) {
+    this.#onImage = onImage;
+    this.#onError = onError;
     document.addEventListener("visibilitychange", () => this.connect());
   }
 
-  /** Watches source `id`, or nothing for null. */
+  /** Watches source `id`; null stops. */
   watch(id) {
     if (id === this.#id) return;
     this.#id = id;
     this.connect();
   }
 
-  /** Lets pictures come by "webrtc", or by "socket" as at first. */
-  by(transport) {
-    this.#byPeer = transport === "webrtc";
-    this.renew();
+  /** Selects the transport: "webrtc" or "socket" (the default). */
+  setTransport(transport) {
+    this.#webrtc = transport === "webrtc";
+    this.reset();
   }
 
-  /** Begins again, as if nothing had failed before: the service is back, or there is another token. */
-  renew() {
+  /** Forgets past failures and connects: the service is back, or the token has changed. */
+  reset() {
     this.#failures = 0;
     this.connect();
   }
 
-  /** Connects anew; leaves while nobody looks. */
+  /** Closes the connection, and opens a new one unless the tab is hidden. */
   connect() {
     clearTimeout(this.#timer);
     this.#close();
     this.#close = () => {};
     if (this.#id === null || document.hidden) return;
-    if (this.#byPeer) this.#close = this.#openPeer(this.#id);
-    else this.#close = this.#failures < MOST_FAILURES ? this.#openSocket(this.#id) : this.#openMotion(this.#id);
+    if (this.#webrtc) this.#close = this.#openWebRtc(this.#id);
+    else this.#close = this.#failures < MAX_FAILURES ? this.#openSocket(this.#id) : this.#openMjpeg(this.#id);
   }
 
   #openSocket(id) {
-    const address = new URL(`${sourcePath(id, "live")}?view=both`, document.baseURI);
-    address.protocol = address.protocol.replace("http", "ws");
-    const given = token.get();
-    const socket = new WebSocket(address, ["lumaflow", ...(given ? [`bearer.${encodeURIComponent(given)}`] : [])]);
+    const url = new URL(`${sourcePath(id, "live")}?view=both`, document.baseURI);
+    url.protocol = url.protocol.replace("http", "ws");
+    const bearer = token.get() ? [`bearer.${encodeURIComponent(token.get())}`] : [];
+    const socket = new WebSocket(url, ["lumaflow", ...bearer]);
     socket.binaryType = "arraybuffer";
-    let [opened, newest, over] = [false, -1, false];
+    let [opened, newest, closed] = [false, -1, false];
     socket.onopen = () => ([opened, this.#failures] = [true, 0]);
     socket.onmessage = async ({ data }) => {
       const received = performance.now();
-      const head = new DataView(data, 0, HEAD_BYTES);
-      const number = head.getUint32(0, true);
-      const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, HEAD_BYTES)], { type: "image/jpeg" }));
-      if (over || number < newest) return bitmap.close(); // two are decoded at once and may overtake
-      newest = number;
-      this.#show(bitmap, head.getFloat32(4, true) + (performance.now() - received) / 1000);
-      if (socket.readyState === WebSocket.OPEN) socket.send(""); // ready for one more
+      const header = new DataView(data, 0, HEADER_BYTES);
+      const sequence = header.getUint32(0, true);
+      const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, HEADER_BYTES)], { type: "image/jpeg" }));
+      if (closed || sequence < newest) return bitmap.close(); // two images decode in parallel and may finish out of order
+      newest = sequence;
+      this.#show(bitmap, header.getFloat32(4, true) + (performance.now() - received) / 1000);
+      if (socket.readyState === WebSocket.OPEN) socket.send(""); // acknowledge
     };
     socket.onclose = ({ code, reason }) => {
-      if (over) return;
+      if (closed) return;
       if (!opened) this.#failures += 1;
-      if (code === TOO_MANY) this.#onTrouble(reason);
-      this.#again();
+      if (code === TOO_MANY_VIEWERS) this.#onError(reason);
+      this.#retryLater();
     };
     return () => {
-      over = true;
+      closed = true;
       if (opened) socket.close();
-      else socket.onopen = () => socket.close(); // one that still connects would complain
+      else socket.onopen = () => socket.close(); // closing a connecting socket logs an error
     };
   }
 
-  #openMotion(id) {
-    const show = async (jpeg) => this.#show(await createImageBitmap(jpeg), null);
-    return this.#follow((signal) => motion(`${sourcePath(id, "live.mjpg")}?view=both`, signal, show));
+  #openMjpeg(id) {
+    const onJpeg = async (jpeg) => this.#show(await createImageBitmap(jpeg), null);
+    return this.#run((signal) => readMjpeg(`${sourcePath(id, "live.mjpg")}?view=both`, signal, onJpeg));
   }
 
-  #openPeer(id) {
-    const show = (bitmap) => this.#show(bitmap, null);
-    return this.#follow((signal) => whep(`${sourcePath(id, "whep")}?view=both`, signal, show));
+  #openWebRtc(id) {
+    const onImage = (bitmap) => this.#show(bitmap, null);
+    return this.#run((signal) => watchWhep(`${sourcePath(id, "whep")}?view=both`, signal, onImage));
   }
 
-  /** Follows `flow(signal)`, and connects again when it ends by itself. */
-  #follow(flow) {
-    const leaving = new AbortController();
-    flow(leaving.signal)
+  /** Runs `stream(signal)` and reconnects when it ends; returns a function that aborts it. */
+  #run(stream) {
+    const controller = new AbortController();
+    stream(controller.signal)
       .then(() => "", (problem) => problem.message)
-      .then((trouble) => {
-        if (leaving.signal.aborted) return;
-        this.#onTrouble(trouble);
-        this.#again();
+      .then((error) => {
+        if (controller.signal.aborted) return;
+        this.#onError(error);
+        this.#retryLater();
       });
-    return () => leaving.abort();
+    return () => controller.abort();
   }
 
   #show(bitmap, age) {
-    this.#waits = 0;
-    this.#onTrouble("");
-    this.#onPicture(bitmap, age);
+    this.#retries = 0;
+    this.#onError("");
+    this.#onImage(bitmap, age);
   }
 
-  #again() {
-    this.#timer = setTimeout(() => this.connect(), WAITS_MS[Math.min(this.#waits, WAITS_MS.length - 1)]);
-    this.#waits += 1;
+  #retryLater() {
+    this.#timer = setTimeout(() => this.connect(), RETRY_MS[Math.min(this.#retries, RETRY_MS.length - 1)]);
+    this.#retries += 1;
   }
 }

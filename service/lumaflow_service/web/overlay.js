@@ -1,17 +1,17 @@
-// What can be laid over the enhanced picture: the heat map, edges (HOG), texture (LBP).
+// Overlays on the enhanced image: the heat map, edges (HOG), texture (LBP).
 
-import { getPicture, send, sourcePath } from "./client.js";
-import { say } from "./health.js";
-import { Pulse } from "./pulse.js";
-import { LOOKS_ONLY } from "./words.js";
+import { getImage, send, sourcePath } from "./client.js";
+import { setText } from "./health.js";
+import { Poll } from "./poll.js";
+import { READ_ONLY } from "./status-text.js";
 
-const EVERY_MS = 250;
-const HOW = { heatmap: ["screen", 0.85], hog: ["source-over", 1], lbp: ["source-over", 0.5] };
+const INTERVAL_MS = 250;
+const BLENDING = { heatmap: ["screen", 0.85], hog: ["source-over", 1], lbp: ["source-over", 0.5] };
 const NAMES = { heatmap: "heat map", hog: "HOG", lbp: "LBP" };
-const WORDS = {
-  heatmap: "Contrast of each tile: dark is flat, bright has contrast.",
-  hog: "Edges: strokes along them, stronger where the edge is.",
-  lbp: "Texture of each cell: dark is plain, bright is rich.",
+const LEGENDS = {
+  heatmap: "Contrast of each tile, from low (dark) to high (bright).",
+  hog: "Edges: strokes along them, brighter for stronger edges.",
+  lbp: "Texture of each cell, from uniform (dark) to varied (bright).",
 };
 
 export class Overlay {
@@ -19,85 +19,85 @@ export class Overlay {
   #legend;
   #source = null;
   #feature = "";
-  #lent = new Set(); // features turned on here, turned off again afterwards
-  #trouble = ""; // why it cannot be had
-  #missed = null; // the frame of which there is none after all
-  #may = true;
-  #pulse = new Pulse(EVERY_MS, () => this.#ask());
+  #enabledHere = new Set(); // features that this page enabled, and disables afterwards
+  #error = "";
+  #missing = null; // sequence number of a frame without the feature
+  #enabled = true;
+  #poll = new Poll(INTERVAL_MS, () => this.#fetch());
 
-  /** Lays over `compare`; what it means, or why there is none, goes into `legend`. */
+  /** Draws on `compare`; the explanation, or the reason for no overlay, goes into `legend`. */
   constructor({ compare, legend }) {
     this.#compare = compare;
     this.#legend = legend;
   }
 
-  /** Follows `source`, or nothing for null. */
-  follow(source) {
+  /** Uses `source`, or none for null. */
+  setSource(source) {
     const changed = source?.id !== this.#source?.id;
-    if (changed) this.#lent.clear();
+    if (changed) this.#enabledHere.clear();
     this.#source = source;
-    if (changed) this.look(this.#feature);
-    else this.#tell();
+    if (changed) this.setFeature(this.#feature);
+    else this.#updateLegend();
   }
 
-  /** Whether the reader may turn features on. */
-  allow(may) {
-    this.#may = may;
+  /** Sets whether the token allows enabling features. */
+  setEnabled(enabled) {
+    this.#enabled = enabled;
   }
 
   /** Shows "heatmap", "hog" or "lbp"; "" shows none. */
-  async look(feature) {
-    [this.#feature, this.#trouble, this.#missed] = [feature, "", null];
-    this.#compare.cover(null);
-    this.#tell();
-    await this.#provide(feature);
-    this.#tell();
-    if (feature) this.#pulse.start();
+  async setFeature(feature) {
+    [this.#feature, this.#error, this.#missing] = [feature, "", null];
+    this.#compare.setOverlay(null);
+    this.#updateLegend();
+    await this.#enableFeature(feature);
+    this.#updateLegend();
+    if (feature) this.#poll.start();
   }
 
-  async #provide(wanted) {
+  async #enableFeature(wanted) {
     if (!this.#source) return;
     const { id, options } = this.#source;
-    const kept = options.features.filter((name) => name === wanted || !this.#lent.has(name));
+    const kept = options.features.filter((name) => name === wanted || !this.#enabledHere.has(name));
     const missing = wanted && !kept.includes(wanted);
-    if (missing && !this.#may) return (this.#trouble = `This source makes no ${NAMES[wanted]}. ${LOOKS_ONLY}`);
-    if (missing) this.#lent.add(wanted);
-    for (const name of this.#lent) if (name !== wanted) this.#lent.delete(name);
+    if (missing && !this.#enabled) return (this.#error = `This source has no ${NAMES[wanted]}. ${READ_ONLY}`);
+    if (missing) this.#enabledHere.add(wanted);
+    for (const name of this.#enabledHere) if (name !== wanted) this.#enabledHere.delete(name);
     if (!missing && kept.length === options.features.length) return;
     try {
       const features = missing ? [...kept, wanted] : kept;
-      const now = await send("PATCH", sourcePath(id), { options: { features } });
-      if (id === this.#source?.id) this.#source = now;
+      const source = await send("PATCH", sourcePath(id), { options: { features } });
+      if (id === this.#source?.id) this.#source = source;
     } catch (problem) {
-      this.#trouble = problem.message;
+      this.#error = problem.message;
     }
   }
 
-  /** Whether the last frame has it. */
-  #made(feature) {
+  /** True if the last frame has the feature. */
+  #isAvailable(feature) {
     const { picture, extracted, options, sequence } = this.#source;
-    return picture && extracted.includes(feature) && options.features.includes(feature) && sequence !== this.#missed;
+    return picture && extracted.includes(feature) && options.features.includes(feature) && sequence !== this.#missing;
   }
 
-  #tell() {
+  #updateLegend() {
     const feature = this.#source ? this.#feature : "";
-    const none = feature && !this.#made(feature) && `No ${NAMES[feature]} of this frame: it begins with the next one.`;
-    say(this.#legend, this.#trouble || none || (WORDS[feature] ?? ""));
+    const none = feature && !this.#isAvailable(feature) && `This frame has no ${NAMES[feature]}. It starts with the next frame.`;
+    setText(this.#legend, this.#error || none || (LEGENDS[feature] ?? ""));
   }
 
-  async #ask() {
+  async #fetch() {
     const [feature, id] = [this.#feature, this.#source?.id];
-    if (!feature) return this.#pulse.stop();
-    if (!id || !this.#made(feature)) return this.#compare.cover(null);
+    if (!feature) return this.#poll.stop();
+    if (!id || !this.#isAvailable(feature)) return this.#compare.setOverlay(null);
     const { sequence } = this.#source;
     try {
-      const bitmap = await getPicture(sourcePath(id, `${feature}.png`));
+      const bitmap = await getImage(sourcePath(id, `${feature}.png`));
       if (feature !== this.#feature || id !== this.#source?.id) return bitmap.close();
-      this.#compare.cover(bitmap, ...HOW[feature]);
+      this.#compare.setOverlay(bitmap, ...BLENDING[feature]);
     } catch (problem) {
       if (problem.status === undefined) throw problem;
-      if (problem.status === 404) this.#missed = sequence;
-      this.#compare.cover(null); // the worker starts, or its lane was closed: again with the next frame
+      if (problem.status === 404) this.#missing = sequence;
+      this.#compare.setOverlay(null); // the worker is restarting, or its lane is closed
     }
   }
 }

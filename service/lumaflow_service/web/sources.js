@@ -1,25 +1,25 @@
-// The list of sources beside the picture: who is there and how it stands; one of them is chosen.
+// The list of sources beside the video, with the status of each; one is selected.
 
-import { rate, size } from "./figures.js";
-import { standing } from "./words.js";
+import { rate, size } from "./stats.js";
+import { statusOf } from "./status-text.js";
 
 export class Sources {
   #list;
   #rows = new Map();
-  #chosen = null;
+  #selected = null;
 
-  /** Shows itself in the element `list`. */
+  /** Renders into the element `list`. */
   constructor(list) {
     this.#list = list;
   }
 
-  /** Brings the list up to date. */
-  show(sources, chosen) {
+  /** Updates the list. */
+  show(sources, selected) {
     const ids = new Set(sources.map((source) => source.id));
-    for (const [id, row] of this.#rows) if (!ids.has(id)) this.#forget(id, row);
-    for (const source of sources) fill(this.#row(source.id), source, source.id === chosen);
-    if (chosen !== this.#chosen) this.#list.scrollLeft = this.#row(chosen).offsetLeft - this.#list.firstElementChild.offsetLeft;
-    this.#chosen = chosen;
+    for (const [id, row] of this.#rows) if (!ids.has(id)) this.#remove(id, row);
+    for (const source of sources) update(this.#row(source.id), source, source.id === selected);
+    if (selected !== this.#selected) this.#list.scrollLeft = this.#row(selected).offsetLeft - this.#list.firstElementChild.offsetLeft;
+    this.#selected = selected;
   }
 
   #row(id) {
@@ -31,18 +31,18 @@ export class Sources {
     return this.#rows.get(id);
   }
 
-  #forget(id, row) {
+  #remove(id, row) {
     row.parentElement.remove();
     this.#rows.delete(id);
   }
 }
 
-function fill(row, source, chosen) {
+function update(row, source, selected) {
   const [, , facts] = row.children;
-  const { state, words } = standing(source);
+  const { state, label } = statusOf(source);
   row.dataset.state = state;
-  row.setAttribute("aria-current", String(chosen));
-  facts.textContent = state === "live" ? `${rate(source)} fps · ${size(source.geometry)}` : words;
+  row.setAttribute("aria-current", String(selected));
+  facts.textContent = state === "live" ? `${rate(source)} fps · ${size(source.geometry)}` : label;
 }
 
 function newRow(id) {

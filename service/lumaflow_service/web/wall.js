@@ -1,80 +1,80 @@
-// The wall: a small picture of every source, with how it stands, how fast and how old it is.
+// The video wall: a thumbnail of every source, with its status, frame rate and age.
 
-import { getPicture, sourcePath } from "./client.js";
-import { rate, size } from "./figures.js";
-import { Pulse } from "./pulse.js";
-import { reason, span, standing } from "./words.js";
+import { getImage, sourcePath } from "./client.js";
+import { Poll } from "./poll.js";
+import { rate, size } from "./stats.js";
+import { causeText, duration, statusOf } from "./status-text.js";
 
-const LOOK_MS = 250;
-const PICTURE_MS = 1500; // a wall is for glancing: one small picture of a source so often
+const POLL_MS = 250;
+const THUMBNAIL_MS = 1500; // minimum time between two thumbnails of a source
 
 export class Wall {
   #list;
   #tiles = new Map();
-  #seen = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) target.dataset.seen = isIntersecting ? "yes" : "";
+  #visibility = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) target.dataset.visible = isIntersecting ? "yes" : "";
   });
-  #pulse = new Pulse(LOOK_MS, () => this.#look());
+  #poll = new Poll(POLL_MS, () => this.#fetchThumbnails());
 
-  /** Shows itself in the element `list`. */
+  /** Renders into the element `list`. */
   constructor(list) {
     this.#list = list;
   }
 
-  /** Brings the tiles up to date; null: nobody looks at the wall. */
+  /** Updates the tiles; null stops while the wall is hidden. */
   show(sources) {
-    if (!sources) return this.#pulse.stop();
+    if (!sources) return this.#poll.stop();
     const ids = new Set(sources.map((source) => source.id));
-    for (const [id, tile] of this.#tiles) if (!ids.has(id)) this.#forget(id, tile);
-    for (const source of sources) this.#fill(this.#tile(source.id), source);
-    this.#pulse.start();
+    for (const [id, tile] of this.#tiles) if (!ids.has(id)) this.#remove(id, tile);
+    for (const source of sources) this.#update(this.#tile(source.id), source);
+    this.#poll.start();
   }
 
   #tile(id) {
     if (!this.#tiles.has(id)) {
       const tile = newTile(id);
-      this.#tiles.set(id, { ...tile, source: null, shown: -1, asked: 0 });
+      this.#tiles.set(id, { ...tile, source: null, shownSequence: -1, requestedAt: 0 });
       this.#list.append(tile.item);
-      this.#seen.observe(tile.item);
+      this.#visibility.observe(tile.item);
     }
     return this.#tiles.get(id);
   }
 
-  #forget(id, tile) {
-    this.#seen.unobserve(tile.item);
+  #remove(id, tile) {
+    this.#visibility.unobserve(tile.item);
     tile.item.remove();
     this.#tiles.delete(id);
   }
 
-  #fill(tile, source) {
-    const { state, words } = standing(source);
-    const age = source.age_seconds === null ? [] : [`${span(source.age_seconds)} old`];
-    const pace = state === "live" ? [`${rate(source)} fps`, ...age] : [];
+  #update(tile, source) {
+    const { state, label } = statusOf(source);
+    const age = source.age_seconds === null ? [] : [`${duration(source.age_seconds)} old`];
+    const speed = state === "live" ? [`${rate(source)} fps`, ...age] : [];
     tile.source = source;
     tile.item.dataset.state = state;
-    tile.words.textContent = words;
-    const why = state === "down" ? [reason(source)] : pace;
-    tile.facts.textContent = [size(source.geometry), ...why].filter(Boolean).join(" · ");
+    tile.status.textContent = label;
+    const details = state === "down" ? [causeText(source)] : speed;
+    tile.facts.textContent = [size(source.geometry), ...details].filter(Boolean).join(" · ");
   }
 
-  /** Asks for the pictures that are due, of the sources that can be seen. */
-  async #look() {
+  /** Requests due thumbnails of visible tiles. */
+  async #fetchThumbnails() {
     const now = performance.now();
     const due = [...this.#tiles.values()].filter(
-      ({ item, source, shown, asked }) => item.dataset.seen && source.picture && source.sequence !== shown && now - asked > PICTURE_MS,
+      ({ item, source, shownSequence, requestedAt }) => item.dataset.visible && source.picture && source.sequence !== shownSequence && now - requestedAt > THUMBNAIL_MS,
     );
-    await Promise.all(due.map((tile) => this.#picture(tile, now)));
+    await Promise.all(due.map((tile) => this.#fetchThumbnail(tile, now)));
   }
 
-  async #picture(tile, now) {
-    [tile.asked, tile.shown] = [now, tile.source.sequence]; // not again when there is none: its lane was closed
+  async #fetchThumbnail(tile, now) {
+    [tile.requestedAt, tile.shownSequence] = [now, tile.source.sequence]; // if it fails, the lane is closed: do not repeat it
     try {
-      const bitmap = await getPicture(`${sourcePath(tile.source.id, "snapshot.jpg")}?view=thumbnail`);
+      const bitmap = await getImage(`${sourcePath(tile.source.id, "snapshot.jpg")}?view=thumbnail`);
       [tile.canvas.width, tile.canvas.height] = [bitmap.width, bitmap.height];
       tile.canvas.getContext("2d").drawImage(bitmap, 0, 0);
       bitmap.close();
     } catch (problem) {
-      if (problem.status === undefined) throw problem; // else: no picture this time
+      if (problem.status === undefined) throw problem; // without a thumbnail the tile keeps the last one
     }
   }
 }
@@ -86,13 +86,13 @@ function newTile(id) {
   link.className = "tile";
   const canvas = document.createElement("canvas");
   canvas.ariaHidden = "true";
-  const [name, words, facts] = ["name", "words", "facts"].map((part) => {
+  const [name, status, facts] = ["name", "status", "facts"].map((part) => {
     const element = document.createElement("span");
     element.className = part;
     return element;
   });
   name.textContent = id;
-  link.append(canvas, name, words, facts);
+  link.append(canvas, name, status, facts);
   item.append(link);
-  return { item, canvas, words, facts };
+  return { item, canvas, status, facts };
 }

@@ -1,52 +1,52 @@
-// Live pictures by WebRTC (WHEP), where the service has it: video, which copes with lines that lose packets.
+// Live video over WebRTC (WHEP), which tolerates packet loss; available if the service has the extra.
 
-import { exchange, send } from "./client.js";
+import { postOffer, send } from "./client.js";
 
-const GATHER_MS = 1000;
-const OVER = ["failed", "closed"];
+const ICE_TIMEOUT_MS = 1000;
+const FINAL_STATES = ["failed", "closed"];
 
-/** Gives picture after picture from `path` to `onPicture`; returns when the connection is over. */
-export async function whep(path, signal, onPicture) {
+/** Calls `onImage` for each frame of `path`; returns when the connection ends. */
+export async function watchWhep(path, signal, onImage) {
   const peer = new RTCPeerConnection({ iceServers: [] });
-  const over = new Promise((done) => {
-    peer.onconnectionstatechange = () => OVER.includes(peer.connectionState) && done();
-    signal.addEventListener("abort", done);
+  const ended = new Promise((resolve) => {
+    peer.onconnectionstatechange = () => FINAL_STATES.includes(peer.connectionState) && resolve();
+    signal.addEventListener("abort", resolve);
   });
-  peer.ontrack = ({ track }) => play(track, onPicture);
+  peer.ontrack = ({ track }) => play(track, onImage);
   try {
-    const left = await connect(peer, path, signal);
-    await over;
-    await left().catch(() => {}); // it may know already
+    const disconnect = await connect(peer, path, signal);
+    await ended;
+    await disconnect().catch(() => {}); // the service may have closed the connection already
   } finally {
     peer.close();
   }
 }
 
-/** Offers and takes the answer; returns what tells the service that nobody looks any more. */
+/** Sends the offer and applies the answer; returns a function that deletes the connection. */
 async function connect(peer, path, signal) {
   peer.addTransceiver("video", { direction: "recvonly" });
   await peer.setLocalDescription();
-  await gathered(peer);
-  const { text, location } = await exchange(path, peer.localDescription.sdp, signal);
+  await iceGathered(peer);
+  const { text, location } = await postOffer(path, peer.localDescription.sdp, signal);
   await peer.setRemoteDescription({ type: "answer", sdp: text });
   return () => send("DELETE", `${path.split("?")[0]}/${location.split("/").pop()}`);
 }
 
-/** Waits until all addresses of this machine are in the offer, but not long. */
-function gathered(peer) {
-  return new Promise((done) => {
-    setTimeout(done, GATHER_MS);
-    peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && done();
+/** Waits until all ICE candidates are gathered, at most ICE_TIMEOUT_MS. */
+function iceGathered(peer) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ICE_TIMEOUT_MS);
+    peer.onicegatheringstatechange = () => peer.iceGatheringState === "complete" && resolve();
   });
 }
 
-function play(track, onPicture) {
+function play(track, onImage) {
   const video = Object.assign(document.createElement("video"), { muted: true, srcObject: new MediaStream([track]) });
-  const show = async () => {
+  const onFrame = async () => {
     if (track.readyState === "ended") return;
-    video.requestVideoFrameCallback(show);
-    onPicture(await createImageBitmap(video));
+    video.requestVideoFrameCallback(onFrame);
+    onImage(await createImageBitmap(video));
   };
-  video.requestVideoFrameCallback(show);
+  video.requestVideoFrameCallback(onFrame);
   video.play();
 }
