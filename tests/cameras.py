@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from films import make_film
-from lumaflow_service.camera.camera import Camera, CameraPlan
+from lumaflow_service.camera.camera import Camera, ReadOptions
 from lumaflow_service.camera.captured_frame import CapturedFrame
 from lumaflow_service.camera.open_container import OpenRequest
 from lumaflow_service.config.url_policy import UrlPolicy, check_url
@@ -118,7 +118,7 @@ def running(url: str, roots: tuple[Path, ...] = (), **plan: object) -> Iterator[
         run.stories.append((str(status.state), str(status.cause), status.text))
 
     opening = OpenRequest(check_url(url, policy), policy, **how)  # type: ignore[arg-type]
-    camera = Camera(CameraPlan(opening, **plan), on_shot, lambda feed: None, on_audio, on_status)  # type: ignore[arg-type]
+    camera = Camera(ReadOptions(opening, **plan), on_shot, lambda feed: None, on_audio, on_status)  # type: ignore[arg-type]
     run = Run(camera)
     thread = threading.Thread(target=camera.run)
     thread.start()

@@ -111,10 +111,10 @@ def test_a_server_that_never_answers_is_a_timeout(
 @pytest.mark.parametrize(
     ("answer", "cause", "told"),
     [
-        (b"RTSP/1.0 302 Moved\r\nLocation: rtsp://127.0.0.1:1/\r\n\r\n", "refused", "elsewhere"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "refused", "does not speak RTSP"),
-        (b"", "eof", "hung up"),
-        (b"RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n", "corrupt", "not video"),
+        (b"RTSP/1.0 302 Moved\r\nLocation: rtsp://127.0.0.1:1/\r\n\r\n", "refused", "redirects"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "refused", "expected an RTSP response"),
+        (b"", "eof", "closed the connection"),
+        (b"RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n", "corrupt", "expected video"),
     ],
 )
 def test_what_does_not_answer_as_a_camera_is_told_apart(answer: bytes, cause: str, told: str) -> None:
@@ -248,7 +248,7 @@ def test_a_device_is_asked_for_motion_jpeg_and_then_for_what_it_has(monkeypatch:
 
 def test_a_device_that_is_not_there_or_not_ours_says_so(tmp_path: Path) -> None:
     target = ResolvedUrl("v4l2:/dev/video98", "v4l2", path=tmp_path / "video98")
-    with pytest.raises(CameraError, match="nothing is there") as caught:
+    with pytest.raises(CameraError, match="nothing exists there") as caught:
         open_container.open_container(OpenRequest(target, UrlPolicy()), None, 0, Watchdog())
     assert caught.value.cause == "not_found"
 

@@ -128,7 +128,7 @@ def test_features_of_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> N
         (["enhance", "photo.png", "out.png", "--features", "photo.npz", "-f"], 2, "input itself"),
         (["features", "photo.png", "-o", "n.txt"], 2, "expected a name that ends in .npz"),
         (["enhance", ".", "out.mp4"], 2, "leave .mp4 out"),
-        (["probe", "missing.mp4"], 2, "missing.mp4: nothing is there"),
+        (["probe", "missing.mp4"], 2, "missing.mp4: nothing exists there"),
         (["probe", "."], 2, ". is a folder; name one of its files"),
         (["probe", "junk.mp4"], 2, "junk.mp4: "),
     ],

@@ -80,18 +80,18 @@ class Decoded:
 
 def test_doubt_ends_with_the_picture_of_a_key_frame_not_with_its_packet() -> None:
     doubt = CorruptionTracker()
-    doubt.arise()
-    doubt.key(5)
-    assert [doubt.of(Decoded(pts)) for pts in (3, 4, 5, 6)] == [True, True, False, False]  # type: ignore[arg-type]
+    doubt.mark()
+    doubt.key_frame(5)
+    assert [doubt.is_corrupt(Decoded(pts)) for pts in (3, 4, 5, 6)] == [True, True, False, False]  # type: ignore[arg-type]
 
 
 def test_damage_behind_a_key_frame_outlasts_it() -> None:
     doubt = CorruptionTracker()
-    doubt.key(5)
-    doubt.arise()
-    assert [doubt.of(Decoded(pts)) for pts in (5, 6)] == [True, True]  # type: ignore[arg-type]
-    doubt.key(7)
-    assert not doubt.of(Decoded(7))  # type: ignore[arg-type]
+    doubt.key_frame(5)
+    doubt.mark()
+    assert [doubt.is_corrupt(Decoded(pts)) for pts in (5, 6)] == [True, True]  # type: ignore[arg-type]
+    doubt.key_frame(7)
+    assert not doubt.is_corrupt(Decoded(7))  # type: ignore[arg-type]
 
 
 def test_a_damaged_picture_makes_those_after_it_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_a_damaged_picture_makes_those_after_it_doubtful(monkeypatch: pytest.Mon
 
     doubt, clock = CorruptionTracker(), [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
-    assert doubt.of(Decoded(1, is_corrupt=True))  # type: ignore[arg-type]
-    assert doubt.of(Decoded(2))  # type: ignore[arg-type]
-    clock[0] = module.LONGEST_SECONDS + 0.1  # a camera without key frames
-    assert not doubt.of(Decoded(3))  # type: ignore[arg-type]
+    assert doubt.is_corrupt(Decoded(1, is_corrupt=True))  # type: ignore[arg-type]
+    assert doubt.is_corrupt(Decoded(2))  # type: ignore[arg-type]
+    clock[0] = module.MAX_SECONDS + 0.1  # a camera without key frames
+    assert not doubt.is_corrupt(Decoded(3))  # type: ignore[arg-type]

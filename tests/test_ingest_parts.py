@@ -80,8 +80,8 @@ def test_a_call_that_overstays_ends_the_process(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(module.os, "_exit", lambda status: ended.set())
     watchdog, words = Watchdog(), []
-    watchdog.guard(lambda: words.append("stuck"))
-    with watchdog.waiting(0.0):
+    watchdog.exit_when_blocked(lambda: words.append("stuck"))
+    with watchdog.limit_call(0.0):
         assert ended.wait(3)
     assert words
     time.sleep(0.6)

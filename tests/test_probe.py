@@ -71,7 +71,7 @@ def test_a_camera_is_described_and_its_password_kept(
         assert cli.run(["probe", server.url("live", "joe:wr0ngWord@")]) == 1
     told = capsys.readouterr().err
     where = server.url("live", "***@")
-    assert told == f"lumaflow: {where}: user or password is wrong; see the URL's credentials\n"
+    assert told == f"lumaflow: {where}: user or password is wrong; check the URL's credentials\n"
 
 
 @pytest.mark.parametrize("url", ["ftp://192.0.2.1/a", "rtsp://joe:${NOT_SET_ANYWHERE}@192.0.2.1/"])

@@ -12,7 +12,7 @@ from av.video.frame import VideoFrame
 from lumaflow_service.camera.captured_frame import CapturedFrame
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.recorder import Recorder
-from lumaflow_service.camera.outputs.signal_lost import lost_since
+from lumaflow_service.camera.outputs.signal_lost import no_signal_frame
 from lumaflow_service.config.model import CameraConfig, RecordConfig
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.cameras import clamped
@@ -108,7 +108,7 @@ def test_the_stand_in_for_a_lost_camera_goes_into_the_same_recording(tmp_path: P
         RecordConfig.model_validate({"path": "r", "keep_free_gb": 0, "encoder": "libx265"}), tmp_path
     )
     recorder.write(show)
-    recorder.write(replace(show.replaced(lost_since(show.frame, 0.0)), pts=3600))
+    recorder.write(replace(show.with_frame(no_signal_frame(show.frame, 0.0)), pts=3600))
     recorder.close()
     assert len(list((tmp_path / "r").iterdir())) == 1
 

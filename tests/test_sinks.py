@@ -30,12 +30,12 @@ from lumaflow_service.camera.outputs.descriptors import DescriptorFiles
 from lumaflow_service.camera.outputs.encoder import best_encoder
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.output_set import open_outputs
-from lumaflow_service.camera.outputs.output_thread import MOST_WAITING, OutputThread
+from lumaflow_service.camera.outputs.output_thread import MAX_QUEUED_FRAMES, OutputThread
 from lumaflow_service.camera.outputs.publisher import Publisher
 from lumaflow_service.camera.outputs.recorder import Recorder
-from lumaflow_service.camera.outputs.relay import AT_ONCE, relay
+from lumaflow_service.camera.outputs.relay import NO_PROBING, relay
 from lumaflow_service.camera.outputs.retention_folder import RetentionFolder
-from lumaflow_service.camera.outputs.signal_lost import lost_since
+from lumaflow_service.camera.outputs.signal_lost import no_signal_frame
 from lumaflow_service.camera.outputs.snapshot import Snapshots
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import OutputError
@@ -149,13 +149,13 @@ def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
     film = make_film(tmp_path / "sound.mp4", 24, audio="aac")
     kind, sounds = sound_of(film)
     recorder = Recorder(RecordConfig(path="r", keep_free_gb=0), tmp_path)
-    recorder.begin(kind)
+    recorder.set_audio_format(kind)
     for sound in sounds[:5]:
-        recorder.hear(sound)  # before the first picture, which takes longer
+        recorder.write_audio(sound)  # before the first picture, which takes longer
     for n in range(40):
         recorder.write(show(n))
     for sound in sounds[5:]:
-        recorder.hear(sound)
+        recorder.write_audio(sound)
     recorder.close()
     (path,) = (tmp_path / "r").iterdir()
     (original,), (copied,) = content(film).copied, content(path).copied
@@ -169,11 +169,11 @@ def test_sound_of_the_same_kind_goes_on_in_the_same_file_over_a_new_connection(t
     film = make_film(tmp_path / "loop.mp4", 20, audio="aac")
     for turn in range(3):  # as a file with `loop: true`
         kind, sounds = sound_of(film)
-        recorder.begin(kind)
+        recorder.set_audio_format(kind)
         for n in range(40):
             recorder.write(show(turn * 40 + n))
         for sound in sounds:
-            recorder.hear(replace(sound, seconds=sound.seconds + turn * again))
+            recorder.write_audio(replace(sound, seconds=sound.seconds + turn * again))
     other, _ = sound_of(make_film(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
     assert other != kind
     recorder.close()
@@ -201,7 +201,7 @@ def sound_of(film: Path) -> tuple[AudioFormat, list[AudioPacket]]:
 def test_sound_that_a_container_cannot_hold_is_named(tmp_path: Path) -> None:
     kind, _ = sound_of(make_film(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
     recorder = Recorder(RecordConfig(path="r", keep_free_gb=0, container="mkv"), tmp_path)
-    recorder.begin(kind)
+    recorder.set_audio_format(kind)
     recorder.write(show(0))
     assert recorder.note == ""
     recorder.close()
@@ -209,57 +209,57 @@ def test_sound_that_a_container_cannot_hold_is_named(tmp_path: Path) -> None:
         law = keeper.add_stream("pcm_alaw", rate=8000)
         kind = AudioFormat(law)
     recorder = Recorder(RecordConfig(path="q", keep_free_gb=0), tmp_path)
-    recorder.begin(kind)
+    recorder.set_audio_format(kind)
     recorder.write(show(0))
     recorder.close()
     assert recorder.note == "mp4 cannot hold pcm_alaw audio"
 
 
 def test_old_files_go_and_others_are_never_touched(tmp_path: Path) -> None:
-    shelf = RetentionFolder(RetentionConfig(path="r", keep_days=2, keep_free_gb=0), tmp_path)
-    old = shelf.new(WALL - 3 * 86_400, ".mp4")
+    folder = RetentionFolder(RetentionConfig(path="r", keep_days=2, keep_free_gb=0), tmp_path)
+    old = folder.new_path(WALL - 3 * 86_400, ".mp4")
     old.touch()
-    young = shelf.new(WALL - 86_400, ".mp4")
+    young = folder.new_path(WALL - 86_400, ".mp4")
     young.touch()
     mine = old.with_name("holiday.mp4")
     mine.touch()
-    assert shelf.new(WALL, ".mp4").name == "20270115T080000000Z.mp4"
+    assert folder.new_path(WALL, ".mp4").name == "20270115T080000000Z.mp4"
     assert sorted(old.parent.iterdir()) == sorted([young, mine])
 
 
 def test_names_never_collide(tmp_path: Path) -> None:
-    shelf = RetentionFolder(RetentionConfig(path="r", keep_free_gb=0), tmp_path)
+    folder = RetentionFolder(RetentionConfig(path="r", keep_free_gb=0), tmp_path)
     names = []
     for _ in range(3):
-        path = shelf.new(WALL, ".mp4")
+        path = folder.new_path(WALL, ".mp4")
         path.touch()
         names.append(path.name)
     assert names == [f"20270115T080000000Z{tail}.mp4" for tail in ("", "-1", "-2")]
 
 
 def test_the_oldest_go_while_too_little_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf = RetentionFolder(RetentionConfig(path="r", keep_free_gb=5), tmp_path)
-    monkeypatch.setattr(RetentionFolder, "_free", lambda _: 6e9)
+    folder = RetentionFolder(RetentionConfig(path="r", keep_free_gb=5), tmp_path)
+    monkeypatch.setattr(RetentionFolder, "_check_free_bytes", lambda _: 6e9)
     for n in range(4):
-        shelf.new(WALL + n, ".mp4").touch()
+        folder.new_path(WALL + n, ".mp4").touch()
     left = (tmp_path / "r").iterdir
-    monkeypatch.setattr(RetentionFolder, "_free", lambda _: 3e9 + 1e9 * (4 - len(list(left()))))
-    shelf.make_room(WALL)
+    monkeypatch.setattr(RetentionFolder, "_check_free_bytes", lambda _: 3e9 + 1e9 * (4 - len(list(left()))))
+    folder.delete_old(WALL)
     assert [path.name[:15] for path in sorted(left())] == ["20270115T080002", "20270115T080003"]
-    monkeypatch.setattr(RetentionFolder, "_free", lambda _: 1e9)
+    monkeypatch.setattr(RetentionFolder, "_check_free_bytes", lambda _: 1e9)
     with pytest.raises(OutputError, match="less than 5 GB of the disk are free"):
-        shelf.new(WALL, ".mp4")
+        folder.new_path(WALL, ".mp4")
 
 
 def test_a_folder_is_listed_now_and_then_however_often_a_file_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf, listed = RetentionFolder(RetentionConfig(path="r", keep_days=1, keep_free_gb=0), tmp_path), []
-    monkeypatch.setattr(RetentionFolder, "_files", lambda _: listed.append(1) or iter(()))
+    folder, listed = RetentionFolder(RetentionConfig(path="r", keep_days=1, keep_free_gb=0), tmp_path), []
+    monkeypatch.setattr(RetentionFolder, "_files", lambda _: listed.append(1) or [])
     for n in range(250):
-        shelf.new(WALL + n / 25, ".npz")
+        folder.new_path(WALL + n / 25, ".npz")
     assert len(listed) == 1
-    shelf.new(WALL + 10, ".npz")
+    folder.new_path(WALL + 10, ".npz")
     assert len(listed) == 2
 
 
@@ -280,7 +280,7 @@ def described() -> tuple[bytes, np.ndarray]:
 def test_descriptors_are_npz_with_what_frame_they_are_of(tmp_path: Path) -> None:
     data, lbp = described()
     sink = DescriptorFiles(DescriptorsConfig(path="d", keep_free_gb=0), tmp_path, "gate")
-    assert [sink.write(show(7, described=data)), sink.write(show(8))] == [True, False]
+    assert [sink.write(show(7, descriptors=data)), sink.write(show(8))] == [True, False]
     (path,) = (tmp_path / "d").iterdir()
     with np.load(path) as found:
         assert np.array_equal(found["lbp"], lbp)
@@ -293,7 +293,7 @@ def test_descriptors_are_kept_now_and_then_when_told(tmp_path: Path, format_: st
     data, _ = described()
     how = DescriptorsConfig(path="d", format=format_, every_seconds=1, keep_free_gb=0)
     sink = DescriptorFiles(how, tmp_path, "gate")
-    assert [n for n in range(51) if sink.write(show(n, described=data))] == [0, 25, 50]
+    assert [n for n in range(51) if sink.write(show(n, descriptors=data))] == [0, 25, 50]
     sink.close()
 
 
@@ -303,7 +303,7 @@ def test_descriptors_are_lines_of_json_each_written_at_once(tmp_path: Path) -> N
     data, lbp = described()
     sink = DescriptorFiles(DescriptorsConfig(path="d", format="jsonl", keep_free_gb=0), tmp_path, "gate")
     for n in range(3):
-        sink.write(show(n, described=data))
+        sink.write(show(n, descriptors=data))
     (path,) = (tmp_path / "d").iterdir()
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(line["source"], line["sequence"]) for line in lines] == [("gate", 0), ("gate", 1), ("gate", 2)]
@@ -315,7 +315,7 @@ def test_descriptors_are_lines_of_json_each_written_at_once(tmp_path: Path) -> N
 
 def test_the_picture_of_a_lost_camera_is_dimmed_and_says_since_when() -> None:
     for shape in ((120, 320, 3), (120, 320), (16, 16, 3)):
-        picture = lost_since(Frame.from_numpy(np.full(shape, 100, np.uint8)), WALL).pixels
+        picture = no_signal_frame(Frame.from_numpy(np.full(shape, 100, np.uint8)), WALL).pixels
         assert picture.shape == shape
         assert np.median(picture) == 35
         assert picture.max() > 150 or shape[0] == 16
@@ -333,17 +333,17 @@ class FailingSink:
         self.late: list[int] = []
         self.newest = self.closed = 0
 
-    def begin(self, kind: AudioFormat | None) -> None: ...
+    def set_audio_format(self, audio: AudioFormat | None) -> None: ...
 
-    def hear(self, sound: AudioPacket) -> None: ...
+    def write_audio(self, audio: AudioPacket) -> None: ...
 
-    def write(self, show: OutputFrame) -> bool:
+    def write(self, frame: OutputFrame) -> bool:
         time.sleep(self.seconds)
         if self.failures:
             self.failures -= 1
             raise OSError(28, "No space left on device", "/secret/path")
-        self.got.append(show.sequence)
-        self.late.append(self.newest - show.sequence)
+        self.got.append(frame.sequence)
+        self.late.append(self.newest - frame.sequence)
         return True
 
     def close(self) -> None:
@@ -361,12 +361,12 @@ def test_an_output_that_fails_says_why_and_goes_on_when_it_can() -> None:
     sink = FailingSink(failures=1)
     outlet = OutputThread("record-1", sink, False, False, lambda text: text)
     outlet._backoff.wait_seconds = lambda: 0.2  # type: ignore[method-assign]
-    outlet.offer(show(0))
+    outlet.put(show(0))
     wait_until(lambda: outlet.state == "waiting")
-    assert outlet.standing()["why"] == "it cannot be written: No space left on device"
+    assert outlet.report()["why"] == "it cannot be written: No space left on device"
     assert sink.closed == 1
     time.sleep(0.3)
-    outlet.offer(show(1))
+    outlet.put(show(1))
     wait_until(lambda: outlet.state == "working")
     outlet.finish()
     outlet.join(5)
@@ -378,11 +378,11 @@ def test_a_slow_output_holds_nothing_up_and_drops_the_oldest() -> None:
     outlet = OutputThread("publish-1", sink, False, False, lambda text: text)
     started = time.monotonic()
     for n in range(50):
-        outlet.offer(show(n))
+        outlet.put(show(n))
     assert time.monotonic() - started < 0.5
     outlet.finish()
     outlet.join(5)
-    assert outlet.dropped >= 50 - MOST_WAITING - 10
+    assert outlet.dropped >= 50 - MAX_QUEUED_FRAMES - 10
     assert sink.got[-1] == 49
     assert sink.got == sorted(sink.got)
 
@@ -390,13 +390,13 @@ def test_a_slow_output_holds_nothing_up_and_drops_the_oldest() -> None:
 def test_what_is_published_live_is_three_intervals_old_at_most() -> None:
     sink = FailingSink(seconds=0.1)
     camera = CameraConfig.model_validate({"url": "file:x", "outputs": [{"publish": "rtsp://127.0.0.1:1/x"}]})
-    every = open_outputs(camera, "gate", Path(), lambda text: text)
-    every._outlets[0]._sink = sink
+    outputs = open_outputs(camera, "gate", Path(), lambda text: text)
+    outputs._outputs[0]._sink = sink
     for n in range(60):
-        every.show(show(n))
+        outputs.write(show(n))
         sink.newest = n
         time.sleep(0.02)
-    every.close(5)
+    outputs.close(5)
     assert (
         max(sink.late) <= 3 + 5 + 2
     )  # three of the camera's, what comes while it is sent, and some patience
@@ -407,7 +407,7 @@ def test_a_lossless_output_loses_nothing() -> None:
     sink = FailingSink(seconds=0.002)
     outlet = OutputThread("record-1", sink, False, True, lambda text: text)
     for n in range(100):
-        outlet.offer(show(n))
+        outlet.put(show(n))
     outlet.finish()
     outlet.join(5)
     assert sink.got == list(range(100))
@@ -424,14 +424,14 @@ def test_an_unwritable_path_is_a_sentence_and_the_others_go_on(tmp_path: Path) -
             ],
         }
     )
-    every = open_outputs(camera, "gate", tmp_path, lambda text: text)
+    outputs = open_outputs(camera, "gate", tmp_path, lambda text: text)
     for n in range(5):
-        every.show(show(n))
-    wait_until(lambda: every.states()[1]["written"] == 5)
-    bad, good = every.states()
+        outputs.write(show(n))
+    wait_until(lambda: outputs.states()[1]["written"] == 5)
+    bad, good = outputs.states()
     assert (bad["name"], bad["state"], good["state"]) == ("record-1", "waiting", "working")
     assert bad["why"].startswith("it cannot be written: ")
-    every.close(5)
+    outputs.close(5)
     assert len(content(next((tmp_path / "good").iterdir())).times) == 5
 
 
@@ -449,21 +449,21 @@ def test_a_full_disk_stops_a_recording_which_goes_on_when_there_is_room(tmp_path
         sink = Recorder(RecordConfig(path="r", keep_free_gb=0, quality=1), disk)
         outlet = OutputThread("record-1", sink, False, True, lambda text: text)
         for n in range(40):
-            outlet.offer(show(n, size=(320, 240), frame=Frame.from_numpy(noise[n])))
+            outlet.put(show(n, size=(320, 240), frame=Frame.from_numpy(noise[n])))
         wait_until(lambda: outlet.state == "waiting")
         assert outlet.text == "it cannot be written: No space left on device"
         with suppress(OSError):
             (disk / "more").write_bytes(bytes(1 << 20))
         outlet.state = "full"
         for n in range(40, 400):
-            outlet.offer(show(n))
+            outlet.put(show(n))
             time.sleep(0.02)
             if outlet.state == "waiting":
                 break
         assert outlet.state == "waiting"
         (disk / "ballast").unlink()
         for n in range(100, 1000):
-            outlet.offer(show(n))
+            outlet.put(show(n))
             time.sleep(0.02)
             if outlet.state == "working":
                 break
@@ -547,10 +547,10 @@ def test_a_server_that_hangs_after_its_first_answer_holds_up_no_other_output(tmp
     with feeding(f"rtsp://user:s3cret@127.0.0.1:{deaf.port}/gate") as outlet:
         steps = [time.monotonic()]
         while outlet.state != "waiting":
-            recorder.offer(show(len(steps)))
+            recorder.put(show(len(steps)))
             time.sleep(0.04)
             steps.append(time.monotonic())
-        assert outlet.text == "the server does not answer as one that takes video"
+        assert outlet.text == "the server does not answer as one that accepts video"
         assert outlet.written == 0
     recorder.finish()
     recorder.join(5)
@@ -588,7 +588,7 @@ def test_a_relay_passes_pictures_and_sound_on_with_their_times(
     times = [160 * n * n for n in range(12)]
     film = make_film(tmp_path / "a.nut", 12, audio="aac", pts=times, options={"bf": "0"})
     target = tmp_path / "b.flv"
-    with av.open(film, container_options=AT_ONCE) as source, av.open(target, "w", format="flv") as out:
+    with av.open(film, container_options=NO_PROBING) as source, av.open(target, "w", format="flv") as out:
         relay(source, out)
     found, wanted = content(target), content(film)
     shifts = {round(b - a, 2) for a, b in zip(found.times, wanted.times, strict=True)}
@@ -629,7 +629,7 @@ def feeding(url: str, make: Callable[[int], OutputFrame] = show) -> Iterator[Out
 
     def feed() -> None:
         for n in count():
-            outlet.offer(make(n))
+            outlet.put(make(n))
             if ended.wait(0.04):
                 return
 
@@ -656,20 +656,20 @@ def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(output_set, "LOST_SECONDS", 0.4)
-    monkeypatch.setattr(output_set, "STAND_IN_SECONDS", 0.1)
+    monkeypatch.setattr(output_set, "NO_SIGNAL_INTERVAL_SECONDS", 0.1)
     record = {"path": "r", "keep_free_gb": 0, "no_signal": True}
     without = {"path": "q", "keep_free_gb": 0}
     camera = CameraConfig.model_validate(
         {"url": "file:x", "outputs": [{"record": record}, {"record": without}]}
     )
-    every = open_outputs(camera, "gate", tmp_path, lambda text: text)
+    outputs = open_outputs(camera, "gate", tmp_path, lambda text: text)
     begun, bright = time.monotonic(), Frame.from_numpy(np.full((64, 96, 3), 200, np.uint8))
     for n in range(5):
-        every.show(show(n, arrived=time.monotonic(), frame=bright))
-    wait_until(lambda: every.states()[0]["written"] >= 9)
+        outputs.write(show(n, arrived=time.monotonic(), frame=bright))
+    wait_until(lambda: outputs.states()[0]["written"] >= 9)
     passed = round((time.monotonic() - begun) * 90_000)
-    every.show(show(5, pts=4 * 3600 + passed, arrived=time.monotonic(), frame=bright))
-    every.close(5)
+    outputs.write(show(5, pts=4 * 3600 + passed, arrived=time.monotonic(), frame=bright))
+    outputs.close(5)
     shown, plain = (content(next((tmp_path / name).iterdir())) for name in "rq")
     levels = [int(np.median(picture)) for picture in shown.pictures]
     assert all(level > 150 for level in (*levels[:5], levels[-1]))
@@ -681,13 +681,13 @@ def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
 
 def test_an_output_survives_even_what_nobody_foresaw() -> None:
     sink = FailingSink()
-    sink.begin = lambda kind: 1 / 0  # type: ignore[method-assign]
+    sink.set_audio_format = lambda kind: 1 / 0  # type: ignore[method-assign]
     outlet = OutputThread("record-1", sink, False, False, lambda text: text)
     outlet._backoff.wait_seconds = lambda: 0.1  # type: ignore[method-assign]
-    outlet.offer(None)
+    outlet.put(None)
     wait_until(lambda: outlet.state == "waiting")
     time.sleep(0.2)
-    outlet.offer(show(1))
+    outlet.put(show(1))
     wait_until(lambda: outlet.state == "working")
     outlet.finish()
     outlet.join(5)

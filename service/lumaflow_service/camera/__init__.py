@@ -1,1 +1,1 @@
-"""Frames from elsewhere than HTTP clients, each kind in a process of its own."""
+"""The camera process: reads one camera, file or device, and writes its enhanced frames to outputs."""

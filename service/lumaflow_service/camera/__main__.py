@@ -1,4 +1,7 @@
-"""One camera's process: `python -m lumaflow_service.camera DOORBELL MEMORY SLOTS` (ring size as JSON)."""
+"""`python -m lumaflow_service.camera CONNECTION MEMORY SLOTS`: the process of one camera.
+
+CONNECTION and MEMORY are inherited file descriptors; SLOTS is a JSON object, the arguments of SlotMemory.
+"""
 
 import json
 import os
@@ -23,7 +26,7 @@ log = structlog.get_logger()
 
 
 def main(arguments: list[str]) -> None:
-    """Read the camera of the first message until the connection closes; then finish the outputs and leave."""
+    """Read the camera of the first message until the connection closes; then finish the outputs and exit."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     limit_malloc_arenas()
@@ -35,15 +38,15 @@ def main(arguments: list[str]) -> None:
         redactor = Redactor()
         redactor.add_url(assignment.camera["url"])
         configure(redactor)
-        threading.excepthook = fail
+        threading.excepthook = exit_on_thread_error
         CameraProcess(assignment, connection, memory, redactor).run(received)
-    os._exit(0)  # whatever still hangs in a read
+    os._exit(0)  # also when a thread is blocked in a read
 
 
-def fail(hook: threading.ExceptHookArgs) -> None:
-    """A thread met what nobody foresaw: say it and leave, for a new process to begin well."""
+def exit_on_thread_error(hook: threading.ExceptHookArgs) -> None:
+    """Log an unexpected error of a thread and exit; the API process then starts a new process."""
     name = hook.thread.name if hook.thread else ""
-    log.error("camera's process failed", thread=name, exc_info=hook.exc_value)
+    log.error("camera process failed", thread=name, exc_info=hook.exc_value)
     os._exit(FAILED_STATUS)
 
 

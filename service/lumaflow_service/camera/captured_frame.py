@@ -1,4 +1,4 @@
-"""A picture on its way from the camera, with what travels with it."""
+"""A decoded frame and its metadata, on the way from the camera to a slot."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,12 +8,14 @@ from av.video.frame import VideoFrame
 
 @dataclass(frozen=True, slots=True)
 class CapturedFrame:
-    """One picture.
+    """One frame of a camera.
 
-    number : counts the pictures of this process
-    pts : in units of `time_base`; grows from picture to picture, whatever the camera says
-    wall : seconds since 1970 by this machine's clock when it arrived; arrived : the same, monotonic
-    epoch : counts the geometries; corrupt : the decoder doubts it
+    number : counts the frames of this process
+    pts : presentation time in units of `time_base`; always greater than that of the frame before
+    wall : arrival in seconds since 1970
+    arrived : arrival in seconds on the monotonic clock
+    epoch : counts the changes of the geometry
+    corrupt : the frame is damaged, or refers to a damaged frame
     """
 
     number: int

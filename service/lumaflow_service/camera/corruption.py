@@ -1,44 +1,46 @@
-"""Which pictures are doubtful: those that came damaged, and all that build on them."""
+"""Tracks which decoded frames are corrupt: damaged ones, and those that refer to a damaged frame."""
 
 import time
 
 from av.video.frame import VideoFrame
 
-LONGEST_SECONDS = 8.0
-"""A camera that refreshes line by line is whole again by then, without a key frame."""
+MAX_SECONDS = 8.0
+"""A camera with intra refresh has no key frames; its picture is complete again after this time."""
 
 
 class CorruptionTracker:
-    """Arises with damage and ends with the picture of the next whole key frame."""
+    """Frames are corrupt from `mark` until the next intact key frame is decoded, or a time limit.
+
+    The limit is MAX_SECONDS, or the interval between key frames when that is longer.
+    """
 
     def __init__(self) -> None:
-        self._since: float | None = None
-        self._ends_at: int | None = None
-        self._last_key: float | None = None
-        self._longest = LONGEST_SECONDS
+        self._corrupt_since: float | None = None
+        self._intact_pts: int | None = None
+        self._last_key_frame: float | None = None
+        self._max_seconds = MAX_SECONDS
 
-    def arise(self) -> None:
-        """Something is missing, or cannot be decoded."""
-        self._since, self._ends_at = time.monotonic(), None
+    def mark(self) -> None:
+        """Mark the stream as corrupt: packets are missing or cannot be decoded."""
+        self._corrupt_since, self._intact_pts = time.monotonic(), None
 
-    def key(self, pts: int | None) -> None:
-        """A whole key frame came; its picture may come later, after those before it."""
+    def key_frame(self, pts: int | None) -> None:
+        """Note the packet of an intact key frame; frames that precede it may still be decoded after it."""
         now = time.monotonic()
-        if self._last_key is not None:
-            self._longest = max(LONGEST_SECONDS, now - self._last_key)
-        self._last_key, self._ends_at = now, pts
+        if self._last_key_frame is not None:
+            self._max_seconds = max(MAX_SECONDS, now - self._last_key_frame)
+        self._last_key_frame, self._intact_pts = now, pts
         if pts is None:
-            self._since = None
+            self._corrupt_since = None
 
-    def of(self, picture: VideoFrame) -> bool:
-        """Whether a decoded picture is doubtful."""
-        if picture.is_corrupt:
-            self.arise()
-        elif self._since is not None and self._over(picture.pts):
-            self._since = None
-        return self._since is not None
+    def is_corrupt(self, frame: VideoFrame) -> bool:
+        """Return whether this decoded frame is corrupt."""
+        if frame.is_corrupt:
+            self.mark()
+        elif self._corrupt_since is not None and self._recovered(frame.pts, self._corrupt_since):
+            self._corrupt_since = None
+        return self._corrupt_since is not None
 
-    def _over(self, pts: int | None) -> bool:
-        assert self._since is not None
-        is_whole = pts is not None and pts == self._ends_at
-        return is_whole or time.monotonic() - self._since > self._longest
+    def _recovered(self, pts: int | None, since: float) -> bool:
+        is_key_frame = pts is not None and pts == self._intact_pts
+        return is_key_frame or time.monotonic() - since > self._max_seconds

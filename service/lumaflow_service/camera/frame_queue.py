@@ -1,4 +1,4 @@
-"""One frame on its way from the thread that reads a camera to the thread that lays frames into slots."""
+"""A queue of one frame between the thread that reads a camera and the thread that writes to slots."""
 
 import threading
 from typing import Generic, TypeVar
@@ -7,7 +7,10 @@ Item = TypeVar("Item")
 
 
 class LatestFrameQueue(Generic[Item]):
-    """Room for one item. In a `lossless` one `put` waits for room; else the newest replaces what is there."""
+    """Holds one item. In a `lossless` queue `put` blocks while it is full; else the newest item replaces it.
+
+    `replaced` counts the items that were replaced.
+    """
 
     def __init__(self, lossless: bool) -> None:
         self._lossless = lossless
@@ -17,7 +20,7 @@ class LatestFrameQueue(Generic[Item]):
         self.replaced = 0
 
     def put(self, item: Item) -> None:
-        """Lay an item in; one that it replaces is counted."""
+        """Put an item into the queue."""
         with self._changed:
             if self._lossless:
                 self._changed.wait_for(lambda: self._item is None or self._closed)
@@ -27,26 +30,21 @@ class LatestFrameQueue(Generic[Item]):
             self._changed.notify_all()
 
     def wait(self) -> bool:
-        """Wait until there is an item; False when the mailbox was closed."""
+        """Wait for an item; return False when the queue is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._item is not None or self._closed)
             return not self._closed
 
     def take(self) -> Item:
-        """The item there is now; `wait` said that there is one."""
+        """Remove and return the item; call `wait` first."""
         with self._changed:
             item, self._item = self._item, None
             self._changed.notify_all()
         assert item is not None
         return item
 
-    def wait_empty(self, seconds: float) -> bool:
-        """Wait until the item was taken; says whether it was."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._item is None, seconds)
-
     def close(self) -> None:
-        """Let go of whoever waits."""
+        """Wake all threads that wait."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

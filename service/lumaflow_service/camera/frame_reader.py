@@ -105,7 +105,7 @@ class FrameReader:
         `closing` is needed: PyAV 18.1 leaks 236 bytes for each demux generator that is dropped unclosed.
         """
         packets: Any = self.container.demux(streams)
-        with self._watchdog.waiting(self._watchdog.limit_seconds), closing(packets), self._losses.heard():
+        with self._watchdog.limit_call(self._watchdog.limit_seconds), closing(packets), self._losses.capture():
             return next(packets, None)
 
     def _should_decode(self, packet: AnyPacket) -> bool:
@@ -115,9 +115,9 @@ class FrameReader:
         """
         if packet.is_corrupt or self._losses.missed:
             self._losses.missed = False
-            self._corruption.arise()
+            self._corruption.mark()
         elif packet.is_keyframe:
-            self._corruption.key(packet.pts)
+            self._corruption.key_frame(packet.pts)
         waited = time.monotonic() - self._opened_at > KEY_FRAME_SECONDS
         self._started = self._started or packet.is_keyframe or waited
         self.skipped += not self._started
@@ -128,7 +128,7 @@ class FrameReader:
         try:
             frames = self.decoder.decode(packet)
         except av.FFmpegError as error:
-            self._corruption.arise()
+            self._corruption.mark()
             self._undecodable += 1
             if isinstance(error, NotImplementedError) or self._undecodable > MAX_UNDECODABLE:
                 raise CameraError(
@@ -137,7 +137,7 @@ class FrameReader:
             return
         self._undecodable = 0 if frames else self._undecodable
         for frame in frames:
-            corrupt = self._corruption.of(frame)
+            corrupt = self._corruption.is_corrupt(frame)
             if self._deinterlacer is None:
                 yield DecodedFrame(frame, corrupt, arrived)
             elif (deinterlaced := self._deinterlacer(frame)) is not None:

@@ -1,4 +1,4 @@
-"""What is this stream: `lumaflow probe URL` opens it, reads a few seconds, and says what came."""
+"""`lumaflow probe URL`: open a stream, read it for a few seconds, and describe it."""
 
 import os
 import time
@@ -18,16 +18,17 @@ from lumaflow_service.config.url_policy import UrlPolicy, check_url, expand
 from lumaflow_service.media.video.reader import AnyPacket
 from lumaflow_service.redact import redact_urls
 
-EVERYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
-RANGES = {0: "not said", 1: "limited", 2: "full"}
-MOST_FRAMES = 500
+ALL_NETWORKS = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+UNKNOWN_RANGE = "not said"
+RANGES = {0: UNKNOWN_RANGE, 1: "limited", 2: "full"}
+MAX_FRAMES = 500
 NO_TIMESTAMPS = 0x80
-"""FFmpeg's AVFMT_NOTIMESTAMPS: a container without times, as JPEG after JPEG over HTTP."""
+"""FFmpeg's AVFMT_NOTIMESTAMPS: a format without times, for example JPEG images over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What a stream turned out to be; times in seconds, rates in frames a second."""
+class StreamInfo:
+    """The properties of a stream. Times are in seconds, rates in frames per second."""
 
     url: str
     codec: str
@@ -46,104 +47,106 @@ class Finding:
     decodes: bool
 
 
-def probe(url: str, seconds: float, transport: str = "tcp", verify_tls: bool = True) -> Finding:
-    """Read a stream for this long. Raises UrlError, also for a file that is no video, and CameraError.
+def probe(url: str, seconds: float, transport: str = "tcp", verify_tls: bool = True) -> StreamInfo:
+    """Read a stream for `seconds`. Any address and file may be opened; ${NAME} is read from the environment.
 
-    Whoever types a URL may open any address and any file; ${NAME} comes from the environment.
+    Raises UrlError, also for a file that is not a video, and CameraError.
     """
-    policy = UrlPolicy(EVERYWHERE, (Path.cwd(), Path("/")))
+    policy = UrlPolicy(ALL_NETWORKS, (Path.cwd(), Path("/")))
     target = check_url(expand(url if "://" in url or ":" in url else f"file:{url}", os.environ), policy)
-    shown = redact_urls(url)
+    redacted = redact_urls(url)
     if target.path is not None and target.path.is_dir():
-        raise UrlError(f"{shown} is a folder; name one of its files")
+        raise UrlError(f"{redacted} is a folder; name one of its files")
     try:
-        return _read(shown, OpenRequest(target, policy, transport, verify_tls), seconds)
+        return _read(redacted, OpenRequest(target, policy, transport, verify_tls), seconds)
     except CameraError as error:
-        if target.scheme == "file":  # a mistake: whoever types its name can see what it is
-            raise UrlError(f"{shown}: {error}") from error
-        raise CameraError(error.cause, f"{shown}: {error}") from error
+        if target.scheme == "file":  # an argument error: exit status 2
+            raise UrlError(f"{redacted}: {error}") from error
+        raise CameraError(error.cause, f"{redacted}: {error}") from error
 
 
-def _read(shown: str, opening: OpenRequest, seconds: float) -> Finding:
+def _read(url: str, request: OpenRequest, seconds: float) -> StreamInfo:
     started, watchdog = time.monotonic(), Watchdog()
-    with open_container(opening, opening.target.path, 0, watchdog) as container:
-        watchdog.begin()
-        live = opening.target.scheme != "file"
-        feed = FrameReader(container, watchdog, deinterlace=False, live=live)
-        return _finding(shown, feed, watchdog, started, seconds, live)
+    with open_container(request, request.target.path, 0, watchdog) as container:
+        watchdog.connected()
+        live = request.target.scheme != "file"
+        reader = FrameReader(container, watchdog, deinterlace=False, live=live)
+        return _measure(url, reader, watchdog, started, seconds, live)
 
 
-def _finding(
-    url: str, feed: FrameReader, watchdog: Watchdog, started: float, seconds: float, live: bool
-) -> Finding:
-    """Read for so many seconds.
+def _measure(
+    url: str, reader: FrameReader, watchdog: Watchdog, started: float, seconds: float, live: bool
+) -> StreamInfo:
+    """Read for `seconds` and describe the stream.
 
-    Where a stream has no times FFmpeg makes them up, 25 frames a second: there arrivals count, if `live`.
+    For a format without times FFmpeg invents 25 frames per second; a live one is measured by arrival instead.
     """
     times: list[float | None] = []
-    keys: list[float | None] = []
-    timed = not feed.container.format.flags & NO_TIMESTAMPS
-    corrupt, first, frame, end = 0, 0.0, None, started + seconds
-    for picture in feed.frames(_ignore):
+    key_times: list[float | None] = []
+    has_times = not reader.container.format.flags & NO_TIMESTAMPS
+    corrupt, first_seconds, first, end = 0, 0.0, None, started + seconds
+    for decoded in reader.frames(_ignore_audio):
         now = time.monotonic()
         watchdog.frame(now)
-        first = first or now - started
-        frame, corrupt = frame or picture.frame, corrupt + picture.corrupt
-        times.append(picture.frame.time if timed else picture.arrived if live else None)
-        keys += times[-1:] if picture.frame.key_frame else []
-        if now > end or len(times) >= MOST_FRAMES:
+        first_seconds = first_seconds or now - started
+        first, corrupt = first or decoded.frame, corrupt + decoded.corrupt
+        times.append(decoded.frame.time if has_times else decoded.arrived if live else None)
+        key_times += times[-1:] if decoded.frame.key_frame else []
+        if now > end or len(times) >= MAX_FRAMES:
             break
-    if frame is None:
-        raise CameraError(CameraErrorCode.CORRUPT, "no picture in it can be decoded")
-    context = feed.video.codec_context
-    interval, key_interval = (_usual(some) if timed else _mean(some) for some in (times, keys))
-    return Finding(
+    if first is None:
+        raise CameraError(CameraErrorCode.CORRUPT, "no frame in it can be decoded")
+    context = reader.video.codec_context
+    interval, key_interval = (
+        _median_interval(some) if has_times else _mean_interval(some) for some in (times, key_times)
+    )
+    return StreamInfo(
         url,
         context.name,
         str(context.profile or ""),
-        frame.width,
-        frame.height,
-        frame.format.name,
-        RANGES.get(int(frame.color_range), "not said"),
-        bool(frame.interlaced_frame),
+        first.width,
+        first.height,
+        first.format.name,
+        RANGES.get(int(first.color_range), UNKNOWN_RANGE),
+        bool(first.interlaced_frame),
         len(times),
-        corrupt + feed.decoder.damaged,
+        corrupt + reader.decoder.damaged,
         round(1 / interval, 2) if interval else None,
         round(key_interval, 2) if key_interval else None,
-        round(first, 3),
-        feed.audio.codec_context.name if feed.audio is not None else "none",
+        round(first_seconds, 3),
+        reader.audio.codec_context.name if reader.audio is not None else "none",
         corrupt == 0,
     )
 
 
-def _ignore(packet: AnyPacket) -> None:
-    """Sound is not looked at."""
+def _ignore_audio(packet: AnyPacket) -> None:
+    """Audio packets are not measured."""
 
 
-def _usual(times: list[float | None]) -> float | None:
-    """The interval of pictures that have times: the median, whatever was lost."""
+def _median_interval(times: list[float | None]) -> float | None:
+    """For times in the stream: lost frames do not change the median."""
     known = [time for time in times if time is not None]
-    steps = [b - a for a, b in pairwise(known) if b > a]
-    return median(steps) if steps else None
+    intervals = [b - a for a, b in pairwise(known) if b > a]
+    return median(intervals) if intervals else None
 
 
-def _mean(times: list[float | None]) -> float | None:
-    """The interval of pictures by their arrival: the mean, for networks deliver in fits and starts."""
+def _mean_interval(times: list[float | None]) -> float | None:
+    """For arrival times: a network delivers frames in bursts."""
     known = [time for time in times if time is not None]
     return (known[-1] - known[0]) / (len(known) - 1) if len(known) > 1 else None
 
 
-def as_lines(finding: Finding) -> Iterator[str]:
-    """The finding for a person."""
-    facts: dict[str, Any] = asdict(finding)
-    size = f"{facts.pop('width')}x{facts.pop('height')}"
-    yield facts.pop("url")
+def as_lines(info: StreamInfo) -> Iterator[str]:
+    """Format the properties as lines of text."""
+    values: dict[str, Any] = asdict(info)
+    size = f"{values.pop('width')}x{values.pop('height')}"
+    yield values.pop("url")
     yield f"  size                 {size}"
-    for name, value in facts.items():
-        yield f"  {name.replace('_', ' '):20s} {_shown(value)}"
+    for name, value in values.items():
+        yield f"  {name.replace('_', ' '):20s} {_as_text(value)}"
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if value is None:
         return "unknown"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""A camera's process: threads to read, to lay frames into slots, to take messages, and one an output."""
+"""The threads of a camera process: read, write to slots, receive messages, report, and one per output."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ from queue import SimpleQueue
 import structlog
 
 from lumaflow.geometry import Geometry
-from lumaflow_service.camera.camera import Camera, CameraPlan
+from lumaflow_service.camera.camera import Camera, ReadOptions
 from lumaflow_service.camera.captured_frame import CapturedFrame
 from lumaflow_service.camera.frame_queue import LatestFrameQueue
 from lumaflow_service.camera.open_container import OpenRequest
@@ -37,88 +37,87 @@ from lumaflow_service.media.slot_format import matrix_of, slot_geometry, write_t
 from lumaflow_service.redact import Redactor
 
 REPORT_SECONDS = 1.0
-FINISH_SECONDS = 1.5
-MOST_REMEMBERED = 16
-"""Shots whose enhanced picture may still come."""
+CLOSE_SECONDS = 1.5
+MAX_PENDING = 16
+"""Frames to keep while they are enhanced."""
 
 log = structlog.get_logger()
 
 
 class CameraProcess:
-    """Everything in the process of one camera."""
+    """Reads the camera of an assignment and writes its enhanced frames to its outputs."""
 
     def __init__(
         self, assignment: CameraAssignment, connection: socket.socket, memory: SlotMemory, redactor: Redactor
     ) -> None:
         config = CameraConfig.model_validate(assignment.camera)
+        lossless = config.delivery == "lossless"
         self._name = assignment.name
         self._connection, self._memory, self._redactor = connection, memory, redactor
-        self._mailbox: LatestFrameQueue[CapturedFrame] = LatestFrameQueue(config.delivery == "lossless")
+        self._queue: LatestFrameQueue[CapturedFrame] = LatestFrameQueue(lossless)
         self._grants: SimpleQueue[SlotGranted] = SimpleQueue()
-        self._remembered: OrderedDict[int, CapturedFrame] = OrderedDict()
-        self._lock = threading.Lock()
+        self._pending: OrderedDict[int, CapturedFrame] = OrderedDict()
+        self._pending_lock = threading.Lock()
         self._outputs: OutputSet = open_outputs(config, self._name, Path(assignment.folder), redactor.text)
-        plan = CameraPlan(
-            opening_of(config, assignment),
-            config.delivery == "lossless",
-            config.loop,
-            config.deinterlace,
-            **assignment.limits,
+        options = ReadOptions(
+            open_request(config, assignment), lossless, config.loop, config.deinterlace, **assignment.limits
         )
-        self._camera = Camera(plan, self._mailbox.put, self._outputs.begin, self._outputs.hear, self._report)
+        self._camera = Camera(
+            options, self._queue.put, self._outputs.connected, self._outputs.write_audio, self.report
+        )
 
     def run(self, received: Iterator[Message]) -> None:
-        """Work until the other end hangs up; then write what the outputs still hold."""
-        for work in (self._read, self._lay, self._report_regularly):
-            threading.Thread(target=work, name=work.__name__, daemon=True).start()
-        self._camera.watchdog.guard(self._last_words)
+        """Run until the connection closes; then finish the outputs."""
+        for target in (self.read, self.write_to_slots, self.report_regularly):
+            threading.Thread(target=target, name=target.__name__, daemon=True).start()
+        self._camera.watchdog.exit_when_blocked(self.report_stall)
         for message in received:
             if isinstance(message, SlotGranted):
                 self._grants.put(message)
             elif isinstance(message, EnhancedReady):
-                self._show(message)
+                self.write_to_outputs(message)
         self._camera.stop()
-        self._mailbox.close()
-        self._outputs.close(FINISH_SECONDS)
+        self._queue.close()
+        self._outputs.close(CLOSE_SECONDS)
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Read the camera to its end."""
         self._camera.run()
-        self._report()
+        self.report()
 
-    def _lay(self) -> None:
-        """Ask for a slot when there is a frame, and lay the newest into it when one is granted."""
-        while self._mailbox.wait():
+    def write_to_slots(self) -> None:
+        """Request a slot for each frame; write the newest frame when the slot is granted."""
+        while self._queue.wait():
             send(self._connection, SlotRequested())
             grant = self._grants.get()
-            shot = self._mailbox.take()
+            captured = self._queue.take()
             self._memory.check(grant.slot, grant.generation)
-            geometry = slot_geometry(shot.frame, grant.reoriented)
-            write_to_slot(
-                shot.frame, geometry, self._memory.buffer(grant.slot, "frame", geometry.frame_bytes)
-            )
-            self._remember(shot)
-            send(self._connection, captured(grant, shot, geometry))
+            geometry = slot_geometry(captured.frame, grant.reoriented)
+            buffer = self._memory.buffer(grant.slot, "frame", geometry.frame_bytes)
+            write_to_slot(captured.frame, geometry, buffer)
+            self._keep_for_outputs(captured)
+            send(self._connection, frame_ready(grant, captured, geometry))
 
-    def _remember(self, shot: CapturedFrame) -> None:
+    def _keep_for_outputs(self, captured: CapturedFrame) -> None:
         if self._outputs:
-            with self._lock:
-                self._remembered[shot.number] = shot
-                while len(self._remembered) > MOST_REMEMBERED:
-                    self._remembered.popitem(last=False)
+            with self._pending_lock:
+                self._pending[captured.number] = captured
+                while len(self._pending) > MAX_PENDING:
+                    self._pending.popitem(last=False)
 
-    def _show(self, shown: EnhancedReady) -> None:
-        """Give an enhanced picture to the outputs, which copy what they need, and the slot back."""
-        with self._lock:
-            shot = self._remembered.pop(shown.number, None)
+    def write_to_outputs(self, enhanced: EnhancedReady) -> None:
+        """Copy an enhanced frame for the outputs, and release its slot."""
+        with self._pending_lock:
+            captured = self._pending.pop(enhanced.number, None)
         try:
-            if shot is not None:
-                self._memory.check(shown.slot, shown.generation)
-                self._outputs.show(OutputFrame.of(shot, shown, self._memory))
+            if captured is not None:
+                self._memory.check(enhanced.slot, enhanced.generation)
+                self._outputs.write(OutputFrame.of(captured, enhanced, self._memory))
         finally:
-            send(self._connection, SlotReleased(shown.slot, shown.generation))
+            send(self._connection, SlotReleased(enhanced.slot, enhanced.generation))
 
-    def _report(self) -> None:
-        """Say how things stand."""
+    def report(self) -> None:
+        """Send the state and counts of the camera and its outputs."""
         status = self._camera.status
         report = CameraReport(
             status.state,
@@ -128,42 +127,43 @@ class CameraProcess:
             status.epoch,
             status.corrupt,
             status.restamped,
-            {"late": self._mailbox.replaced, "no_key_frame": status.no_key},
+            {"late": self._queue.replaced, "no_key_frame": status.skipped},
             dict(status.reconnects),
             self._outputs.states(),
         )
         send(self._connection, report)
 
-    def _report_regularly(self) -> None:
+    def report_regularly(self) -> None:
+        """Report every second."""
         while True:
             time.sleep(REPORT_SECONDS)
-            self._report()
+            self.report()
 
-    def _last_words(self) -> None:
-        log.error("a read does not come back; ending the process", source=self._name)
+    def report_stall(self) -> None:
+        """Log and report a read that does not return; the watchdog then ends the process."""
+        log.error("camera read blocked; ending the process", source=self._name)
         self._camera.status.reconnects["stalled"] += 1
-        self._report()
+        self.report()
 
 
-def opening_of(config: CameraConfig, assignment: CameraAssignment) -> OpenRequest:
-    """How to open the camera of an assignment."""
-    policy = UrlPolicy(
-        tuple(ip_network(one) for one in assignment.networks), tuple(Path(one) for one in assignment.roots)
-    )
+def open_request(config: CameraConfig, assignment: CameraAssignment) -> OpenRequest:
+    """Return how to open the camera of an assignment. Raises UrlError."""
+    networks = tuple(ip_network(network) for network in assignment.networks)
+    policy = UrlPolicy(networks, tuple(Path(root) for root in assignment.roots))
     return OpenRequest(check_url(config.url, policy), policy, config.transport, config.verify_tls)
 
 
-def captured(grant: SlotGranted, shot: CapturedFrame, geometry: Geometry) -> FrameReady:
-    """The message about a frame in a slot."""
+def frame_ready(grant: SlotGranted, captured: CapturedFrame, geometry: Geometry) -> FrameReady:
+    """Return the message about a frame in a slot."""
     return FrameReady(
         grant.slot,
         grant.generation,
-        GeometryJson.of(geometry, matrix_of(shot.frame)),
-        shot.number,
-        shot.pts,
-        [shot.time_base.numerator, shot.time_base.denominator],
-        shot.wall,
-        shot.arrived,
-        shot.epoch,
-        shot.corrupt,
+        GeometryJson.of(geometry, matrix_of(captured.frame)),
+        captured.number,
+        captured.pts,
+        [captured.time_base.numerator, captured.time_base.denominator],
+        captured.wall,
+        captured.arrived,
+        captured.epoch,
+        captured.corrupt,
     )

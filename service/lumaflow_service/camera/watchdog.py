@@ -1,4 +1,4 @@
-"""When a camera counts as stalled: by its own usual pace, on the monotonic clock."""
+"""Detects stalled cameras, by their usual frame interval, and blocked calls. All times are monotonic."""
 
 import os
 import threading
@@ -6,83 +6,82 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SHORTEST_SECONDS = 2.0
+MIN_SECONDS = 2.0
 INTERVALS = 5
 FIRST_PACKET_SECONDS = 5.0
 FIRST_FRAME_SECONDS = 15.0
-"""A camera may send this long without a picture that can be decoded: until its next key frame."""
+"""How long a camera may send packets before the first decodable frame: until its next key frame."""
 GRACE_SECONDS = 3.0
-STUCK_STATUS = 75
-LEARNING = 0.1
-"""Weight of the newest interval in the usual one."""
+CHECK_SECONDS = 0.5
+BLOCKED_STATUS = 75
+SMOOTHING = 0.1
+"""Weight of the newest interval in the moving average."""
 
 
 class Watchdog:
-    """Knows the usual interval between frames and how long to wait for the next.
+    """Measures the average frame interval and limits the wait for the next packet and frame.
 
-    It stands for the read deadline itself: PyAV takes `float()` of it anew for every packet.
+    It is passed to PyAV as the read timeout: PyAV calls `float()` on it for every packet.
     """
 
     def __init__(self) -> None:
-        self._usual: float | None = None
-        self._last: float | None = None
-        self._began = time.monotonic()
-        self._entered: float | None = None
-        self._allowed = 0.0
+        self._average: float | None = None
+        self._last_frame: float | None = None
+        self._connected_at = time.monotonic()
+        self._call_started: float | None = None
+        self._call_seconds = 0.0
 
     def __float__(self) -> float:
         return self.limit_seconds
 
     @property
-    def interval_seconds(self) -> float:
-        """The usual interval between frames; 1/25 s before there is one."""
-        return self._usual or 0.04
-
-    @property
     def limit_seconds(self) -> float:
         """How long the next packet may take."""
-        if self._last is None:
+        if self._last_frame is None:
             return FIRST_PACKET_SECONDS
-        return max(SHORTEST_SECONDS, INTERVALS * (self._usual or 0.0))
+        return max(MIN_SECONDS, INTERVALS * (self._average or 0.0))
 
     @property
     def overdue(self) -> bool:
-        """Whether the next frame should have come, although packets do."""
+        """Whether the next frame is late, although packets arrive."""
         now = time.monotonic()
-        if self._last is None:
-            return now - self._began > FIRST_FRAME_SECONDS
-        return now - self._last > self.limit_seconds
+        if self._last_frame is None:
+            return now - self._connected_at > FIRST_FRAME_SECONDS
+        return now - self._last_frame > self.limit_seconds
 
-    def begin(self) -> None:
-        """A connection is made: its first frame may take longer. The usual interval stays known."""
-        self._last, self._began = None, time.monotonic()
+    def connected(self) -> None:
+        """Begin a connection: its first frame may take longer. The average interval is kept."""
+        self._last_frame, self._connected_at = None, time.monotonic()
 
     def frame(self, now: float) -> None:
-        """A frame came at `now`."""
-        if self._last is not None:
-            interval = now - self._last
-            usual = self._usual if self._usual is not None else interval
-            self._usual = usual + LEARNING * (interval - usual)
-        self._last = now
+        """Note a frame at the time `now`."""
+        if self._last_frame is not None:
+            interval = now - self._last_frame
+            average = self._average if self._average is not None else interval
+            self._average = average + SMOOTHING * (interval - average)
+        self._last_frame = now
 
     @contextmanager
-    def waiting(self, seconds: float) -> Iterator[None]:
-        """Around a call that ends by itself within `seconds`: `guard` sees to it if it does not."""
-        self._allowed, self._entered = seconds, time.monotonic()
+    def limit_call(self, seconds: float) -> Iterator[None]:
+        """Wrap a call with a timeout of `seconds`; `exit_when_blocked` acts when the timeout fails."""
+        self._call_seconds, self._call_started = seconds, time.monotonic()
         try:
             yield
         finally:
-            self._entered = None
+            self._call_started = None
 
-    def guard(self, last_words: Callable[[], None]) -> None:
-        """Watch from a thread of its own; end the process when a call overstays, and start anew."""
+    def exit_when_blocked(self, on_blocked: Callable[[], None]) -> None:
+        """Start a thread that ends this process when a call exceeds its limit by GRACE_SECONDS.
 
-        def watch() -> None:
+        `on_blocked` is called first. The API process then starts a new process.
+        """
+
+        def check() -> None:
             while True:
-                time.sleep(0.5)
-                entered = self._entered
-                if entered is not None and time.monotonic() - entered > self._allowed + GRACE_SECONDS:
-                    last_words()
-                    os._exit(STUCK_STATUS)
+                time.sleep(CHECK_SECONDS)
+                started = self._call_started
+                if started is not None and time.monotonic() - started > self._call_seconds + GRACE_SECONDS:
+                    on_blocked()
+                    os._exit(BLOCKED_STATUS)
 
-        threading.Thread(target=watch, name="watchdog", daemon=True).start()
+        threading.Thread(target=check, name="watchdog", daemon=True).start()

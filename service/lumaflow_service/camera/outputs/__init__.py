@@ -1,1 +1,1 @@
-"""Where enhanced frames go besides HTTP clients: files and other servers."""
+"""Outputs of a camera: recordings, snapshots, descriptors, and publishing to other servers."""

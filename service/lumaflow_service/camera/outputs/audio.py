@@ -1,4 +1,4 @@
-"""A camera's sound, passed through: what kind it is, kept longer than the connection it came from."""
+"""Audio of a camera, copied without re-encoding: its format and its packets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lumaflow_service.media.video.writer import add_copied_stream
 
 
 class AudioFormat:
-    """Codec and parameters of a connection's sound; equal to another's whose packets can follow in one file.
+    """Codec and parameters of an audio stream. Packets of equal formats can follow each other in one file.
 
-    They are copied into a container that is never written: those of the connection end with it.
+    The parameters are copied into an unused container: those of the stream are freed with its connection.
     """
 
     def __init__(self, stream: AudioStream) -> None:
-        self._keeper = av.open(BytesIO(), "w", format="nut")
-        self._template = self._keeper.add_stream_from_template(stream)
+        self._container = av.open(BytesIO(), "w", format="nut")
+        self._template = self._container.add_stream_from_template(stream)
         context = stream.codec_context
         self.codec = context.name
         self._parameters = self.codec, context.rate, context.layout.name, context.extradata
@@ -34,24 +34,24 @@ class AudioFormat:
         return hash(self._parameters)
 
     def add_to(self, container: OutputContainer) -> AudioStream | None:
-        """A stream for this sound; None where the container cannot hold it."""
+        """Add a stream of this format; return None when the container does not support it."""
         return add_copied_stream(container, self._template)
 
 
 @dataclass(frozen=True, slots=True)
 class AudioPacket:
-    """One packet of sound; `seconds` is its time on the timeline of the pictures."""
+    """One audio packet; `seconds` is its time on the timeline of the frames."""
 
-    kind: AudioFormat
+    format: AudioFormat
     data: bytes
     seconds: Fraction
     time_base: Fraction
     duration: int
 
     @classmethod
-    def of(cls, kind: AudioFormat, packet: AnyPacket, offset: Fraction) -> AudioPacket | None:
-        """The sound in a packet; None without a time."""
+    def of(cls, format_: AudioFormat, packet: AnyPacket, offset: Fraction) -> AudioPacket | None:
+        """Copy a packet and add `offset` seconds to its time; return None for a packet without a time."""
         if packet.pts is None or packet.time_base is None:
             return None
         seconds = packet.pts * packet.time_base + offset
-        return cls(kind, bytes(packet), seconds, packet.time_base, packet.duration or 0)
+        return cls(format_, bytes(packet), seconds, packet.time_base, packet.duration or 0)

@@ -1,4 +1,4 @@
-"""Descriptors of frames, every one or one every so often: npz files, or lines of JSON in a file an hour."""
+"""Writes descriptors of frames as npz files, or as JSON lines with one file per hour."""
 
 import base64
 import io
@@ -18,82 +18,76 @@ FILE_SECONDS = 3600
 
 
 class DescriptorFiles:
-    """Writes to one folder. Each record says which frame it is of, and how that was enhanced."""
+    """An OutputSink. Each record holds the descriptors of a frame, its number and times, and its LUT kind."""
 
-    def __init__(self, how: DescriptorsConfig, folder: Path, name: str) -> None:
-        self._how = how
-        self._name = name
-        self._shelf = RetentionFolder(how, folder)
-        self._lines: IO[str] | None = None
-        self._began = 0.0
-        self._due: float | None = None
+    note = ""
 
-    @property
-    def note(self) -> str:
-        """Nothing is left out."""
-        return ""
+    def __init__(self, config: DescriptorsConfig, folder: Path, source: str) -> None:
+        self._config = config
+        self._source = source
+        self._folder = RetentionFolder(config, folder)
+        self._file: IO[str] | None = None
+        self._file_started = 0.0
+        self._next: float | None = None
 
     @property
     def free_bytes(self) -> int | None:
-        """What is free on its disk."""
-        return self._shelf.free_bytes
+        """Free space of the disk."""
+        return self._folder.free_bytes
 
-    def begin(self, kind: AudioFormat | None) -> None:
-        """Sound has no descriptors."""
+    def set_audio_format(self, audio: AudioFormat | None) -> None:
+        """Audio has no descriptors."""
 
-    def write(self, show: OutputFrame) -> bool:
-        """Keep the descriptors of this frame if it is time; the stand-in for a lost camera has none."""
-        if not show.described or (self._due is not None and show.arrived < self._due):
+    def write(self, frame: OutputFrame) -> bool:
+        """Write the descriptors of a frame when they are due; a `no signal` picture has none."""
+        if not frame.descriptors or (self._next is not None and frame.arrived < self._next):
             return False
-        with np.load(io.BytesIO(show.described)) as arrays:
-            wanted = {name: arrays[name] for name in arrays.files}
-        if self._how.format == "npz":
-            self._write_npz(show, wanted)
+        with np.load(io.BytesIO(frame.descriptors)) as npz:
+            arrays = {name: npz[name] for name in npz.files}
+        if self._config.format == "npz":
+            self._write_npz(frame, arrays)
         else:
-            self._write_line(show, wanted)
-        self._due = show.arrived + self._how.every_seconds
+            self._write_line(frame, arrays)
+        self._next = frame.arrived + self._config.every_seconds
         return True
 
-    def _write_npz(self, show: OutputFrame, arrays: dict[str, Any]) -> None:
-        path = self._shelf.new(show.wall, ".npz")
-        part = path.with_name(f".{path.name}")
-        about = {name: np.asarray(value) for name, value in self._about(show).items()}
-        part.write_bytes(pack_npz(arrays | about))
-        part.rename(path)
+    def _write_npz(self, frame: OutputFrame, arrays: dict[str, Any]) -> None:
+        metadata = {name: np.asarray(value) for name, value in self._metadata(frame).items()}
+        self._folder.write_file(frame.wall, ".npz", pack_npz(arrays | metadata))
 
-    def _write_line(self, show: OutputFrame, arrays: dict[str, Any]) -> None:
-        if self._lines is None or not 0 <= show.wall - self._began < FILE_SECONDS:
+    def _write_line(self, frame: OutputFrame, arrays: dict[str, Any]) -> None:
+        if self._file is None or not 0 <= frame.wall - self._file_started < FILE_SECONDS:
             self.close()
-            self._lines = self._shelf.new(show.wall, ".jsonl").open("a", encoding="utf-8")
-            self._began = show.wall
-        record = {**self._about(show), **{name: _encoded(array) for name, array in arrays.items()}}
-        self._lines.write(json.dumps(record, separators=(",", ":")) + "\n")
-        self._lines.flush()
+            self._file = self._folder.new_path(frame.wall, ".jsonl").open("a", encoding="utf-8")
+            self._file_started = frame.wall
+        record = {**self._metadata(frame), **{name: array_json(array) for name, array in arrays.items()}}
+        self._file.write(json.dumps(record, separators=(",", ":")) + "\n")
+        self._file.flush()
 
-    def _about(self, show: OutputFrame) -> dict[str, Any]:
+    def _metadata(self, frame: OutputFrame) -> dict[str, Any]:
         return {
-            "source": self._name,
-            "sequence": show.sequence,
-            "pts": show.pts,
-            "time_base": str(show.time_base),
-            "wall": show.wall,
-            "lut_kind": show.lut,
-            "epoch": show.epoch,
-            "corrupt": show.corrupt,
+            "source": self._source,
+            "sequence": frame.sequence,
+            "pts": frame.pts,
+            "time_base": str(frame.time_base),
+            "wall": frame.wall,
+            "lut_kind": frame.lut,
+            "epoch": frame.epoch,
+            "corrupt": frame.corrupt,
         }
 
-    def hear(self, sound: AudioPacket) -> None:
-        """Sound has no descriptors."""
+    def write_audio(self, audio: AudioPacket) -> None:
+        """Audio has no descriptors."""
 
     def close(self) -> None:
-        """Close the file of lines."""
-        if self._lines is not None:
-            lines, self._lines = self._lines, None
-            lines.close()
+        """Close the file of JSON lines."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
 
 
-def _encoded(array: Any) -> dict[str, Any]:
-    """An array for JSON: its bytes, the least significant first, in base64."""
-    little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    data = base64.b64encode(little.tobytes()).decode()
-    return {"dtype": little.dtype.str, "shape": list(little.shape), "base64": data}
+def array_json(array: Any) -> dict[str, Any]:
+    """Return an array as JSON: dtype, shape, and its bytes (little-endian, C order) as base64."""
+    little_endian = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    data = base64.b64encode(little_endian.tobytes()).decode()
+    return {"dtype": little_endian.dtype.str, "shape": list(little_endian.shape), "base64": data}

@@ -64,7 +64,7 @@ class VideoEncoder:
 
     def write_audio(self, audio: AudioPacket) -> None:
         """Write one audio packet, unless there is no stream for it or it precedes the first frame."""
-        is_other = audio.kind != self._audio_format
+        is_other = audio.format != self._audio_format
         if self._audio is None or is_other or audio.seconds < self._start_seconds:
             return
         packet = Packet(audio.data)

@@ -1,4 +1,4 @@
-"""An enhanced picture as the outputs get it, with all that travelled with it from the camera."""
+"""An enhanced frame for the outputs, with the metadata of the camera's frame."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,10 +18,13 @@ from lumaflow_service.media.pixel_format import chroma_subsampling, encoder_form
 
 @dataclass(frozen=True, slots=True)
 class OutputFrame:
-    """One enhanced picture; its planes are its own.
+    """A copy of one enhanced frame.
 
-    described : npz with the descriptors that an output asked for, else empty
-    encoder_format : pixel format to encode in, or the same of 8 bits; color : tags of the camera's frame
+    pts, time_base, wall, arrived, epoch, corrupt : as in CapturedFrame
+    sequence, lut : number and LUT kind of the enhanced frame
+    descriptors : npz file with the descriptors that an output needs, else empty
+    encoder_format : pixel format to encode in, or the same with 8 bits
+    color : colour tags of the camera's frame
     """
 
     frame: Frame
@@ -35,27 +38,27 @@ class OutputFrame:
     corrupt: bool
     color: ColorTags
     encoder_format: str
-    described: bytes = b""
+    descriptors: bytes = b""
 
     @classmethod
-    def of(cls, shot: CapturedFrame, shown: EnhancedReady, memory: SlotMemory) -> "OutputFrame":
-        """A copy of what lies in a slot."""
-        geometry = shown.geometry.geometry
-        enhanced = np.frombuffer(memory.buffer(shown.slot, "enhanced", geometry.frame_bytes), np.uint8)
+    def of(cls, captured: CapturedFrame, ready: EnhancedReady, memory: SlotMemory) -> "OutputFrame":
+        """Copy an enhanced frame out of its slot."""
+        geometry = ready.geometry.geometry
+        enhanced = np.frombuffer(memory.buffer(ready.slot, "enhanced", geometry.frame_bytes), np.uint8)
         return cls(
-            replace(Frame.from_buffer(enhanced.copy(), geometry), color=shown.geometry.color),
-            shot.pts,
-            shot.time_base,
-            shot.wall,
-            shot.arrived,
-            shown.sequence,
-            shown.lut,
-            shot.epoch,
-            shot.corrupt,
-            color_of(geometry, shot.frame),
-            encoder_format_of(geometry, shot.frame),
-            bytes(memory.buffer(shown.slot, "answer", shown.descriptor_bytes))
-            if shown.descriptor_bytes
+            replace(Frame.from_buffer(enhanced.copy(), geometry), color=ready.geometry.color),
+            captured.pts,
+            captured.time_base,
+            captured.wall,
+            captured.arrived,
+            ready.sequence,
+            ready.lut,
+            captured.epoch,
+            captured.corrupt,
+            color_of(geometry, captured.frame),
+            encoder_format_of(geometry, captured.frame),
+            bytes(memory.buffer(ready.slot, "answer", ready.descriptor_bytes))
+            if ready.descriptor_bytes
             else b"",
         )
 
@@ -64,19 +67,19 @@ class OutputFrame:
         """Width and height in pixels."""
         return self.frame.geometry.width, self.frame.geometry.height
 
-    def replaced(self, frame: Frame) -> "OutputFrame":
-        """Another picture in this one's place."""
-        return replace(self, frame=frame, described=b"")
+    def with_frame(self, frame: Frame) -> "OutputFrame":
+        """Return a copy with other pixels and no descriptors."""
+        return replace(self, frame=frame, descriptors=b"")
 
     def at(self, arrived: float) -> "OutputFrame":
-        """The same at a later time on the monotonic clock."""
+        """Return a copy with a later monotonic time, and pts and wall time shifted by as much."""
         later = arrived - self.arrived
         pts = self.pts + round(Fraction(later) / self.time_base)
         return replace(self, pts=pts, wall=self.wall + later, arrived=arrived)
 
 
 def color_of(geometry: Geometry, frame: VideoFrame) -> ColorTags:
-    """Tags to encode with: the camera's own; gray is shown, and so stored, in full range."""
+    """Return the colour tags to encode with: the camera's own, but full range for gray."""
     color = ColorTags.of(frame)
     return replace(color, range=FULL) if geometry.layout.family is Family.GRAY else color
 

@@ -11,8 +11,8 @@ from lumaflow_service.camera.frame_reader import FrameReader
 from lumaflow_service.camera.outputs.audio import AudioFormat, AudioPacket
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.output_thread import (
-    FRESH_WAITING,
-    MOST_WAITING,
+    MAX_QUEUED_FRAMES,
+    MAX_QUEUED_LIVE_FRAMES,
     OutputSink,
     OutputThread,
 )
@@ -20,91 +20,94 @@ from lumaflow_service.config.model import CameraConfig, OutputConfig
 from lumaflow_service.media.video.reader import AnyPacket
 
 LOST_SECONDS = 2.0
-"""A camera that is gone for longer is shown as gone."""
-STAND_IN_SECONDS = 0.5
+"""Time without a frame after which the camera is shown as lost."""
+NO_SIGNAL_INTERVAL_SECONDS = 0.5
 
 
 class OutputSet:
-    """Passes pictures and sound to every outlet; none waits for another."""
+    """Passes frames and audio to all outputs, which do not wait for each other."""
 
-    def __init__(self, outlets: list[OutputThread]) -> None:
-        self._outlets = outlets
-        self._kind: AudioFormat | None = None
+    def __init__(self, outputs: list[OutputThread]) -> None:
+        self._outputs = outputs
+        self._audio_format: AudioFormat | None = None
         self._last: OutputFrame | None = None
-        self._stand_in: OutputFrame | None = None
+        self._no_signal: OutputFrame | None = None
         self._lock = threading.Lock()
-        if any(outlet.no_signal for outlet in outlets):
-            threading.Thread(target=self._watch, name="no signal", daemon=True).start()
+        if any(output.no_signal for output in outputs):
+            threading.Thread(target=self._write_no_signal, name="no signal", daemon=True).start()
 
     def __bool__(self) -> bool:
-        return bool(self._outlets)
+        return bool(self._outputs)
 
-    def begin(self, feed: FrameReader) -> None:
-        """A connection is made: its sound is of this kind from now on."""
-        if self._outlets:
-            self._kind = AudioFormat(feed.audio) if feed.audio is not None else None
-            for outlet in self._outlets:
-                outlet.offer(self._kind)
+    def connected(self, reader: FrameReader) -> None:
+        """Set the audio format of a new connection."""
+        if self._outputs:
+            self._audio_format = AudioFormat(reader.audio) if reader.audio is not None else None
+            for output in self._outputs:
+                output.put(self._audio_format)
 
-    def show(self, show: OutputFrame) -> None:
-        """Give an enhanced picture to all."""
+    def write(self, frame: OutputFrame) -> None:
+        """Queue an enhanced frame for all outputs."""
         with self._lock:
-            self._last, self._stand_in = show, None
-            for outlet in self._outlets:
-                outlet.offer(show)
+            self._last, self._no_signal = frame, None
+            for output in self._outputs:
+                output.put(frame)
 
-    def hear(self, packet: AnyPacket, offset: Fraction) -> None:
-        """Give a packet of sound to all."""
-        sound = AudioPacket.of(self._kind, packet, offset) if self._kind else None
-        if sound is not None:
-            for outlet in self._outlets:
-                outlet.offer(sound)
+    def write_audio(self, packet: AnyPacket, offset: Fraction) -> None:
+        """Queue an audio packet for all outputs; `offset` seconds are added to its time."""
+        audio = AudioPacket.of(self._audio_format, packet, offset) if self._audio_format else None
+        if audio is not None:
+            for output in self._outputs:
+                output.put(audio)
 
     def states(self) -> list[dict[str, Any]]:
-        """How each stands."""
-        return [outlet.standing() for outlet in self._outlets]
+        """Return state and counts of each output as JSON values."""
+        return [output.report() for output in self._outputs]
 
     def close(self, seconds: float) -> None:
-        """Finish all; those that are not done in time are left."""
+        """Finish all outputs, and wait at most this long for all of them."""
         end = time.monotonic() + seconds
-        for outlet in self._outlets:
-            outlet.finish()
-        for outlet in self._outlets:
-            outlet.join(max(0.0, end - time.monotonic()))
+        for output in self._outputs:
+            output.finish()
+        for output in self._outputs:
+            output.join(max(0.0, end - time.monotonic()))
 
-    def _watch(self) -> None:
-        """While the camera is gone, show that to those who want it."""
-        from lumaflow_service.camera.outputs.signal_lost import lost_since
+    def _write_no_signal(self) -> None:
+        """While the camera is lost, write a `no signal` picture to the outputs that want one."""
+        from lumaflow_service.camera.outputs.signal_lost import no_signal_frame
 
         while True:
-            time.sleep(STAND_IN_SECONDS)
+            time.sleep(NO_SIGNAL_INTERVAL_SECONDS)
             with self._lock:
                 last = self._last
                 if last is None or time.monotonic() - last.arrived < LOST_SECONDS:
                     continue
-                self._stand_in = self._stand_in or last.replaced(lost_since(last.frame, last.wall))
-                picture = self._stand_in.at(time.monotonic())
-                for outlet in self._outlets:
-                    if outlet.no_signal:
-                        outlet.offer(picture)
+                if self._no_signal is None:
+                    self._no_signal = last.with_frame(no_signal_frame(last.frame, last.wall))
+                frame = self._no_signal.at(time.monotonic())
+                for output in self._outputs:
+                    if output.no_signal:
+                        output.put(frame)
 
 
-def open_outputs(camera: CameraConfig, name: str, folder: Path, clean: Callable[[str], str]) -> OutputSet:
-    """The outputs of a camera's configuration; each opens its file or connection with its first picture."""
-    return OutputSet([_outlet(camera, n, name, folder, clean) for n in range(len(camera.outputs))])
+def open_outputs(camera: CameraConfig, name: str, folder: Path, redact: Callable[[str], str]) -> OutputSet:
+    """Start the outputs of a camera; each opens its file or connection at its first frame."""
+    return OutputSet([_output_thread(camera, n, name, folder, redact) for n in range(len(camera.outputs))])
 
 
-def _outlet(
-    camera: CameraConfig, index: int, name: str, folder: Path, clean: Callable[[str], str]
+def _output_thread(
+    camera: CameraConfig, index: int, name: str, folder: Path, redact: Callable[[str], str]
 ) -> OutputThread:
     output, lossless = camera.outputs[index], camera.delivery == "lossless"
-    room = FRESH_WAITING if output.publish and not lossless else MOST_WAITING
-    sink = sink_of(output, name, folder)
-    return OutputThread(f"{output.kind}-{index + 1}", sink, no_signal(output), lossless, clean, room)
+    max_frames = MAX_QUEUED_LIVE_FRAMES if output.publish and not lossless else MAX_QUEUED_FRAMES
+    sink = open_sink(output, name, folder)
+    return OutputThread(
+        f"{output.kind}-{index + 1}", sink, wants_no_signal(output), lossless, redact, max_frames
+    )
 
 
-def sink_of(output: OutputConfig, name: str, folder: Path) -> OutputSink:
-    """What an output writes to. Imports only that: the first picture need not wait 0.1 s for OpenCV."""
+def open_sink(output: OutputConfig, name: str, folder: Path) -> OutputSink:
+    """Make the sink of an output. Imports only its module: importing OpenCV would delay the first frame."""
     if output.record:
         from lumaflow_service.camera.outputs.recorder import Recorder
 
@@ -123,7 +126,7 @@ def sink_of(output: OutputConfig, name: str, folder: Path) -> OutputSink:
     return DescriptorFiles(output.descriptors, folder, name)
 
 
-def no_signal(output: OutputConfig) -> bool:
-    """Whether an output wants the picture that stands in for a lost camera."""
+def wants_no_signal(output: OutputConfig) -> bool:
+    """Return whether an output shows a picture while the camera is lost."""
     encoded = output.record or output.publish
     return encoded is not None and encoded.no_signal

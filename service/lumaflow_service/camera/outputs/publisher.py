@@ -1,4 +1,4 @@
-"""Publishing: enhanced video to an RTSP, RTMP or SRT server."""
+"""Publishes enhanced video to an RTSP, RTMP or SRT server."""
 
 import av
 
@@ -7,12 +7,12 @@ from lumaflow_service.camera.outputs.muxer import Muxer
 from lumaflow_service.camera.outputs.output_frame import OutputFrame
 from lumaflow_service.camera.outputs.relay import PIPE_FORMAT
 from lumaflow_service.camera.outputs.relay_pipe import RelayPipe
-from lumaflow_service.camera.outputs.server_check import check_server_answers
+from lumaflow_service.camera.rtsp_preflight import check_server_answers
 from lumaflow_service.config.camera_errors import OutputError
 from lumaflow_service.config.model import PublishConfig
 
 TIMEOUT = "3000000"
-"""In microseconds, for one write to the connection."""
+"""For one write to the connection, in microseconds."""
 INTERLEAVE = {"max_interleave_delta": "500000"}
 FORMATS = {"rtsp": "rtsp", "rtsps": "rtsp", "rtmp": "flv", "rtmps": "flv", "srt": "mpegts"}
 OPTIONS = {
@@ -23,64 +23,65 @@ OPTIONS = {
 
 
 class Publisher:
-    """Sends to one URL; connects with the first picture, and anew when the geometry changes.
+    """An OutputSink for one server. It connects at the first frame, and again when the format changes.
 
-    Pictures are encoded here and sent by a process of its own, at the other end of a line.
+    Frames are encoded here; a relay process sends them.
     """
 
-    def __init__(self, how: PublishConfig) -> None:
-        self._how = how
-        self._muxer = Muxer(how)
-        self._line: RelayPipe | None = None
+    free_bytes = None
+
+    def __init__(self, config: PublishConfig) -> None:
+        self._url = config.url
+        self._muxer = Muxer(config)
+        self._pipe: RelayPipe | None = None
 
     @property
     def note(self) -> str:
-        """What is left out."""
-        return self._line.note if self._line is not None else ""
+        """The audio that is left out, as text."""
+        return self._pipe.note if self._pipe is not None else ""
 
-    @property
-    def free_bytes(self) -> None:
-        """It writes to no disk."""
+    def set_audio_format(self, audio: AudioFormat | None) -> None:
+        """Set the format of the audio packets that follow."""
+        self._muxer.set_audio_format(audio)
 
-    def begin(self, kind: AudioFormat | None) -> None:
-        """The sound from now on."""
-        self._muxer.set_audio_format(kind)
+    def write(self, frame: OutputFrame) -> bool:
+        """Send one frame; return whether the server accepts frames yet.
 
-    def write(self, show: OutputFrame) -> bool:
-        """Send one picture; says whether the server takes them yet. Raises SinkError; then `close` it."""
-        if self._line is None or not self._muxer.accepts(show):
+        Raises OutputError; call `close` afterwards.
+        """
+        if self._pipe is None or not self._muxer.accepts(frame):
             self.close()
-            self._line = self._open(show)
+            self._pipe = self._open(frame)
         try:
-            self._muxer.write(show)
+            self._muxer.write(frame)
         except OSError:
-            raise self._line.failure() from None
-        return self._line.connected()
+            raise self._pipe.failure() from None
+        return self._pipe.connected()
 
-    def hear(self, sound: AudioPacket) -> None:
-        """Send one packet of sound. Raises SinkError."""
+    def write_audio(self, audio: AudioPacket) -> None:
+        """Send one audio packet. Raises OutputError."""
         try:
-            self._muxer.write_audio(sound)
+            self._muxer.write_audio(audio)
         except OSError:
-            raise (self._line.failure() if self._line else OutputError("the connection broke")) from None
+            raise (self._pipe.failure() if self._pipe else OutputError("the connection broke")) from None
 
     def close(self) -> None:
-        """Hang up."""
-        line, self._line = self._line, None
+        """Close the connection."""
+        pipe, self._pipe = self._pipe, None
         try:
             self._muxer.close()
         finally:
-            if line is not None:
-                line.close()
+            if pipe is not None:
+                pipe.close()
 
-    def _open(self, show: OutputFrame) -> RelayPipe:
-        check_server_answers(self._how.url)
-        kind = FORMATS[self._how.url.partition("://")[0]]
-        line = RelayPipe(self._how.url, kind, INTERLEAVE | OPTIONS[kind])
+    def _open(self, first: OutputFrame) -> RelayPipe:
+        check_server_answers(self._url)
+        name = FORMATS[self._url.partition("://")[0]]
+        pipe = RelayPipe(self._url, name, INTERLEAVE | OPTIONS[name])
         options = {"flush_packets": "1", **INTERLEAVE}
         try:
-            self._muxer.open(av.open(line, "w", format=PIPE_FORMAT, container_options=options), show)
+            self._muxer.open(av.open(pipe, "w", format=PIPE_FORMAT, container_options=options), first)
         except BaseException:
-            line.close()
+            pipe.close()
             raise
-        return line
+        return pipe

@@ -1,4 +1,4 @@
-"""Recording: enhanced video in segments, each playable up to its last second whenever the process dies."""
+"""Records enhanced video in segments that stay playable when the process is killed."""
 
 from fractions import Fraction
 from io import FileIO
@@ -14,83 +14,84 @@ from lumaflow_service.config.model import RecordConfig
 
 FORMATS = {"mp4": "mp4", "mov": "mov", "mkv": "matroska"}
 FRAGMENT_SECONDS = 0.5
-ROOM_SECONDS = 10.0
-"""How often to look for room on the disk while a segment is written."""
+CLEANUP_SECONDS = 10.0
+"""How often old files are deleted while a segment is written."""
 
 
 class Recorder:
-    """Writes to one folder. A new segment begins after `segment_seconds`, and with a new geometry."""
+    """An OutputSink for video files. A segment ends after `segment_seconds` and when the format changes."""
 
-    def __init__(self, how: RecordConfig, folder: Path) -> None:
-        self._how = how
-        self._shelf = RetentionFolder(how, folder)
-        self._muxer = Muxer(how)
+    def __init__(self, config: RecordConfig, folder: Path) -> None:
+        self._config = config
+        self._folder = RetentionFolder(config, folder)
+        self._muxer = Muxer(config)
         self._path: Path | None = None
         self._file: FileIO | None = None
-        self._written = 0
-        self._began = Fraction(0)
-        self._looked = 0.0
+        self._frames = 0
+        self._segment_start = Fraction(0)
+        self._last_cleanup = 0.0
 
     @property
     def note(self) -> str:
-        """What is left out."""
+        """The audio that is left out, as text."""
         return self._muxer.note
 
     @property
     def free_bytes(self) -> int | None:
-        """What is free on its disk."""
-        return self._shelf.free_bytes
+        """Free space of the disk."""
+        return self._folder.free_bytes
 
-    def begin(self, kind: AudioFormat | None) -> None:
-        """The sound from now on."""
-        self._muxer.set_audio_format(kind)
+    def set_audio_format(self, audio: AudioFormat | None) -> None:
+        """Set the format of the audio packets that follow."""
+        self._muxer.set_audio_format(audio)
 
-    def write(self, show: OutputFrame) -> bool:
-        """Record one picture. Raises SinkError, OSError and what PyAV raises; then `close` it."""
-        seconds = show.pts * show.time_base
-        if not self._muxer.accepts(show) or seconds - self._began >= Fraction(self._how.segment_seconds):
+    def write(self, frame: OutputFrame) -> bool:
+        """Record one frame. Raises OutputError, OSError, av.FFmpegError; call `close` afterwards."""
+        seconds = frame.pts * frame.time_base
+        segment_seconds = Fraction(self._config.segment_seconds)
+        if not self._muxer.accepts(frame) or seconds - self._segment_start >= segment_seconds:
             self.close()
-            self._open(show)
-            self._began = seconds
-        if abs(show.arrived - self._looked) > ROOM_SECONDS:
-            self._looked = show.arrived
-            self._shelf.make_room(show.wall, self._path)
-        self._muxer.write(show)
-        self._written += 1
+            self._open(frame)
+            self._segment_start = seconds
+        if abs(frame.arrived - self._last_cleanup) > CLEANUP_SECONDS:
+            self._last_cleanup = frame.arrived
+            self._folder.delete_old(frame.wall, self._path)
+        self._muxer.write(frame)
+        self._frames += 1
         return True
 
-    def hear(self, sound: AudioPacket) -> None:
-        """Record one packet of sound."""
-        self._muxer.write_audio(sound)
+    def write_audio(self, audio: AudioPacket) -> None:
+        """Record one audio packet."""
+        self._muxer.write_audio(audio)
 
     def close(self) -> None:
-        """End the segment; one without a picture is not kept."""
-        path, file, written = self._path, self._file, self._written
-        self._path, self._file, self._written = None, None, 0
+        """Finish the segment; delete it when it has no frame."""
+        path, file, frames = self._path, self._file, self._frames
+        self._path, self._file, self._frames = None, None, 0
         try:
             self._muxer.close()
         finally:
             if file is not None:
                 file.close()
-            if path is not None and not written:
+            if path is not None and not frames:
                 path.unlink(missing_ok=True)
 
-    def _open(self, show: OutputFrame) -> None:
-        self._path = self._shelf.new(show.wall, f".{self._how.container}")
-        # A file of ours: PyAV would leave its own open when the header cannot be written.
+    def _open(self, first: OutputFrame) -> None:
+        self._path = self._folder.new_path(first.wall, f".{self._config.container}")
+        # PyAV does not close a file that it opened itself when the header cannot be written.
         self._file = FileIO(self._path, "w")
-        options = safe_options(self._how.container)
-        container = av.open(self._file, "w", format=FORMATS[self._how.container], container_options=options)
-        self._muxer.open(container, show)
+        options = crash_safe_options(self._config.container)
+        name = FORMATS[self._config.container]
+        self._muxer.open(av.open(self._file, "w", format=name, container_options=options), first)
 
 
-def safe_options(container: str) -> dict[str, str]:
-    """Options by which a file plays though it was never finished, with the times as they are."""
-    written = {"flush_packets": "1", "max_interleave_delta": "500000", "avoid_negative_ts": "disabled"}
+def crash_safe_options(container: str) -> dict[str, str]:
+    """Return muxer options for a file that plays without a trailer and keeps the times of its packets."""
+    options = {"flush_packets": "1", "max_interleave_delta": "500000", "avoid_negative_ts": "disabled"}
     if container == "mkv":
-        return {**written, "cluster_time_limit": f"{round(FRAGMENT_SECONDS * 1000)}"}
+        return {**options, "cluster_time_limit": f"{round(FRAGMENT_SECONDS * 1000)}"}
     return {
-        **written,
+        **options,
         "movflags": "empty_moov+default_base_moof+frag_discont+skip_trailer",
         "frag_duration": f"{round(FRAGMENT_SECONDS * 1e6)}",
     }

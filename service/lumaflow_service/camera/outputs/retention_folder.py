@@ -1,8 +1,7 @@
-"""A folder of files named by their time: the newest are kept, the oldest go first."""
+"""A folder of files named by time, with a maximum age and a minimum of free disk space."""
 
 import re
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,58 +10,71 @@ from lumaflow_service.config.model import RetentionConfig
 
 GIGABYTE = 1e9
 DAY_SECONDS = 86_400
-TIDY_SECONDS = 10.0
-"""How often to look for files that are too old, while the disk has room."""
-_OURS = re.compile(r"^[0-9]{8}T[0-9]{9}Z(-[0-9]+)?\.(mp4|mov|mkv|jpg|npz|jsonl)$")
+CLEANUP_SECONDS = 10.0
+"""How often old files are deleted while the disk has enough free space."""
+_FILE_NAME = re.compile(r"^[0-9]{8}T[0-9]{9}Z(-[0-9]+)?\.(mp4|mov|mkv|jpg|npz|jsonl)$")
 
 
 class RetentionFolder:
-    """The files of one output; no file that is named otherwise is ever touched.
+    """The files of one output. Files with other names are never deleted.
 
-    free_bytes : of the disk, when that was last looked at
+    free_bytes : free space of the disk at the last check
     """
 
-    def __init__(self, kept: RetentionConfig, folder: Path) -> None:
-        self._folder = folder / kept.path
-        self._keep_seconds = kept.keep_days and kept.keep_days * DAY_SECONDS
-        self._keep_free = kept.keep_free_gb * GIGABYTE
-        self._tidied: float | None = None
+    def __init__(self, config: RetentionConfig, folder: Path) -> None:
+        self._folder = folder / config.path
+        self._keep_seconds = config.keep_days and config.keep_days * DAY_SECONDS
+        self._keep_free_bytes = config.keep_free_gb * GIGABYTE
+        self._last_cleanup: float | None = None
         self.free_bytes: int | None = None
 
-    def new(self, wall: float, suffix: str) -> Path:
-        """A name for a file that begins at this time, after making room.
+    def new_path(self, wall: float, suffix: str) -> Path:
+        """Delete old files and return an unused path for a file that begins at `wall` (seconds since 1970).
 
-        Raises SinkError when too little of the disk is free, OSError when the folder cannot be made.
+        Raises OutputError when the disk has too little free space, OSError when the folder cannot be made.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        tidy = self._tidied is not None and 0 <= wall - self._tidied < TIDY_SECONDS
-        if not tidy or self._free() < self._keep_free:
-            self.make_room(wall)
+        recent = self._last_cleanup is not None and 0 <= wall - self._last_cleanup < CLEANUP_SECONDS
+        if not recent or self._check_free_bytes() < self._keep_free_bytes:
+            self.delete_old(wall)
         stem = datetime.fromtimestamp(wall, UTC).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
         path, number = self._folder / f"{stem}{suffix}", 1
         while path.exists():
             path, number = self._folder / f"{stem}-{number}{suffix}", number + 1
         return path
 
-    def make_room(self, wall: float, open_file: Path | None = None) -> None:
-        """Delete what is too old, and the oldest while too little is free; never the file that is open."""
-        self._tidied = wall
-        files = [one for one in self._files() if one != open_file]
-        for path in files:
-            old = self._keep_seconds is not None and wall - _time_of(path) > self._keep_seconds
-            if not old and self._free() >= self._keep_free:
+    def write_file(self, wall: float, suffix: str, data: bytes) -> None:
+        """Write a whole file, which appears under its name when it is complete. Raises as `new_path`."""
+        path = self.new_path(wall, suffix)
+        part = path.with_name(f".{path.name}")
+        part.write_bytes(data)
+        part.rename(path)
+
+    def delete_old(self, wall: float, open_file: Path | None = None) -> None:
+        """Delete files that are too old, and the oldest ones while the disk has too little free space.
+
+        open_file : a file that must not be deleted
+
+        Raises OutputError when deleting does not free enough space.
+        """
+        self._last_cleanup = wall
+        for path in [path for path in self._files() if path != open_file]:
+            expired = self._keep_seconds is not None and wall - _time_of(path) > self._keep_seconds
+            if not expired and self._check_free_bytes() >= self._keep_free_bytes:
                 return
             path.unlink(missing_ok=True)
-        if self._free() < self._keep_free:
-            raise OutputError(f"less than {self._keep_free / GIGABYTE:g} GB of the disk are free; make room")
+        if self._check_free_bytes() < self._keep_free_bytes:
+            minimum = f"{self._keep_free_bytes / GIGABYTE:g} GB"
+            raise OutputError(f"less than {minimum} of the disk are free; delete other files")
 
-    def _free(self) -> int:
+    def _check_free_bytes(self) -> int:
         self.free_bytes = shutil.disk_usage(self._folder).free
         return self.free_bytes
 
-    def _files(self) -> Iterator[Path]:
-        """Our files, the oldest first."""
-        yield from sorted(one for one in self._folder.iterdir() if _OURS.match(one.name) and one.is_file())
+    def _files(self) -> list[Path]:
+        """The files of this output, the oldest first."""
+        paths = self._folder.iterdir()
+        return sorted(path for path in paths if _FILE_NAME.match(path.name) and path.is_file())
 
 
 def _time_of(path: Path) -> float:

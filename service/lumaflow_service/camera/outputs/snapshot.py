@@ -1,4 +1,4 @@
-"""Snapshots: a JPEG of the enhanced picture every so often."""
+"""Writes a JPEG of the enhanced frame at a fixed interval."""
 
 from pathlib import Path
 
@@ -13,39 +13,33 @@ QUALITY = 90
 
 
 class Snapshots:
-    """Writes to one folder."""
+    """An OutputSink for JPEG files in one folder."""
 
-    def __init__(self, how: SnapshotConfig, folder: Path) -> None:
-        self._every_seconds = how.every_seconds
-        self._shelf = RetentionFolder(how, folder)
-        self._due: float | None = None
+    note = ""
 
-    @property
-    def note(self) -> str:
-        """Nothing is left out."""
-        return ""
+    def __init__(self, config: SnapshotConfig, folder: Path) -> None:
+        self._every_seconds = config.every_seconds
+        self._folder = RetentionFolder(config, folder)
+        self._next: float | None = None
 
     @property
     def free_bytes(self) -> int | None:
-        """What is free on its disk."""
-        return self._shelf.free_bytes
+        """Free space of the disk."""
+        return self._folder.free_bytes
 
-    def begin(self, kind: AudioFormat | None) -> None:
-        """Sound is not for pictures."""
+    def set_audio_format(self, audio: AudioFormat | None) -> None:
+        """Snapshots have no audio."""
 
-    def write(self, show: OutputFrame) -> bool:
-        """Keep this picture if it is time for one; a picture appears only when it is complete."""
-        if self._due is not None and show.arrived < self._due:
+    def write(self, frame: OutputFrame) -> bool:
+        """Write this frame when a snapshot is due."""
+        if self._next is not None and frame.arrived < self._next:
             return False
-        path = self._shelf.new(show.wall, ".jpg")
-        part = path.with_name(f".{path.name}")
-        part.write_bytes(encode_jpeg(display_pixels(show.frame), QUALITY))
-        part.rename(path)
-        self._due = show.arrived + self._every_seconds
+        self._folder.write_file(frame.wall, ".jpg", encode_jpeg(display_pixels(frame.frame), QUALITY))
+        self._next = frame.arrived + self._every_seconds
         return True
 
-    def hear(self, sound: AudioPacket) -> None:
-        """Sound is not for pictures."""
+    def write_audio(self, audio: AudioPacket) -> None:
+        """Snapshots have no audio."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No file is open."""
