@@ -56,8 +56,8 @@ def test_every_mistake_is_told_with_its_line() -> None:
         "line 5: ${GATE_PASSWORD} is not set in the environment; set it, or write the value",
         "line 6: sources.gate.clip_limt: unknown key; did you mean clip_limit?",
         "line 8: sources.gate.outputs.0.record.keep_day: unknown key; did you mean keep_days?",
-        "line 12: sources.yard.url: the scheme ftp came; give a URL of one of rtsp, rtsps, http, https,"
-        " file, v4l2",
+        "line 12: sources.yard.url: expected a URL with one of the schemes rtsp, rtsps, http, https,"
+        " file, v4l2, got ftp",
         "line 13: sources.yard.tiles: expected at most 64x64, got 99x1",
     ]
 
@@ -80,7 +80,7 @@ def test_every_mistake_is_told_with_its_line() -> None:
             "networks: [192.0.2.7/24]\n",
             "line 1: networks: expected networks such as .*, got 192.0.2.7/24 has host bits",
         ),
-        ("sources:\n  a:\n    url: 'file:../../etc/passwd'\n", "line 3: .*lies outside"),
+        ("sources:\n  a:\n    url: 'file:../../etc/passwd'\n", "line 3: .*is outside"),
         ("sources:\n  a:\n    url: 'file:a.mp4'\n    mode: ${MODE}\n", "line 4: .*only URLs allow variables"),
         (
             "sources:\n  a:\n    url: 'file:a'\n    outputs:\n    - {record: &p {path: a}, snapshot: *p}\n",

@@ -15,7 +15,7 @@ from lumaflow_service.camera.outputs.recorder import Recorder
 from lumaflow_service.camera.outputs.signal_lost import no_signal_frame
 from lumaflow_service.config.model import CameraConfig, RecordConfig
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.control.cameras import clamped
+from lumaflow_service.control.cameras import with_default_clamp
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.messages import EnhancedReady
 from lumaflow_service.ipc.slots import SlotMemory
@@ -129,4 +129,4 @@ def test_a_live_camera_clamps_unless_told_otherwise() -> None:
         ("lossless", {}, False),
     ):
         camera = CameraConfig.model_validate({"url": "file:x", "delivery": delivery})
-        assert clamped(camera, SourceOptions.model_validate(told)).clamp is wanted
+        assert with_default_clamp(camera, SourceOptions.model_validate(told)).clamp is wanted

@@ -82,7 +82,7 @@ async def watched(server: Server, frames: int) -> tuple[Ages, list[int]]:
     try:
         async with asyncio.timeout(60):
             while len(metrics.ages) < frames:
-                last: FrameReady | None = supervisor.standing.last
+                last: FrameReady | None = supervisor.status.last
                 if last and numbers[-1:] != [last.number]:
                     numbers.append(last.number)
                 await asyncio.sleep(0.01)

@@ -66,7 +66,5 @@ async def delete_source(state: State, source: SourceId) -> None:
 def source_state(state: AppState, source: Source) -> SourceState:
     """The current state of a source and of its camera, if it has one."""
     supervisor = state.cameras.find(source.id)
-    camera = (
-        CameraState.from_status(state.cameras.url(source.id), supervisor.standing) if supervisor else None
-    )
+    camera = CameraState.from_status(state.cameras.url(source.id), supervisor.status) if supervisor else None
     return SourceState.from_source(source, state.engine.device, state.views.has_frame(source), camera)

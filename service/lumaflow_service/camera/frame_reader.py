@@ -105,7 +105,11 @@ class FrameReader:
         `closing` is needed: PyAV 18.1 leaks 236 bytes for each demux generator that is dropped unclosed.
         """
         packets: Any = self.container.demux(streams)
-        with self._watchdog.limit_call(self._watchdog.limit_seconds), closing(packets), self._losses.capture():
+        with (
+            self._watchdog.limit_call(self._watchdog.limit_seconds),
+            closing(packets),
+            self._losses.capture(),
+        ):
             return next(packets, None)
 
     def _should_decode(self, packet: AnyPacket) -> bool:

@@ -12,7 +12,7 @@ from lumaflow_service.camera.packet_loss import enable_packet_loss_log
 from lumaflow_service.camera.rtsp_preflight import check_rtsp_describe
 from lumaflow_service.camera.watchdog import Watchdog
 from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode
-from lumaflow_service.config.url_policy import ResolvedUrl, UrlPolicy, pin, pinned_url
+from lumaflow_service.config.url_policy import ResolvedUrl, UrlPolicy, resolve_address, url_with_address
 
 OPEN_SECONDS = 5.0
 ANALYZE_MICROSECONDS = "100000"
@@ -70,15 +70,15 @@ def open_container(
 
 def _open_rtsp(request: OpenRequest, attempt: int, watchdog: Watchdog) -> InputContainer:
     enable_packet_loss_log()
-    address = pin(request.target, request.policy)
+    address = resolve_address(request.target, request.policy)
     transport = request.transport if request.transport != "auto" else ("tcp", "udp")[attempt % 2]
     options = {"rtsp_transport": transport, "analyzeduration": ANALYZE_MICROSECONDS, "fpsprobesize": "0"}
     with check_rtsp_describe(request.target, address, OPEN_SECONDS, request.verify_tls):
-        return _open(pinned_url(request.target, address), watchdog, options | _tls(request), request)
+        return _open(url_with_address(request.target, address), watchdog, options | _tls(request), request)
 
 
 def _open_http(request: OpenRequest, watchdog: Watchdog) -> InputContainer:
-    address = pin(request.target, request.policy)
+    address = resolve_address(request.target, request.policy)
     options = {
         "max_redirects": "0",
         "format_whitelist": HTTP_FORMATS,
@@ -87,7 +87,7 @@ def _open_http(request: OpenRequest, watchdog: Watchdog) -> InputContainer:
     }
     if request.target.scheme == "http":
         options["headers"] = f"Host: {request.target.host}:{request.target.port}\r\n"
-    return _open(pinned_url(request.target, address), watchdog, options | _tls(request), request)
+    return _open(url_with_address(request.target, address), watchdog, options | _tls(request), request)
 
 
 def _open_device(request: OpenRequest, watchdog: Watchdog) -> InputContainer:

@@ -1,4 +1,4 @@
-"""What can go wrong with cameras and their configuration."""
+"""Errors of cameras, their outputs and their configuration."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from lumaflow.errors import LumaflowError, OptionError
 
 
 class CameraErrorCode(StrEnum):
-    """Why a camera gives no good picture: a closed set, in its state, the log and a metric's label."""
+    """The cause of a camera's error, as in its JSON state, the log and the label of a metric."""
 
     REFUSED = "refused"
     TIMEOUT = "timeout"
@@ -21,19 +21,19 @@ class CameraErrorCode(StrEnum):
 
 
 class UrlError(OptionError):
-    """A URL that must not be opened: its scheme, its address or its spelling."""
+    """A URL that is not valid or not allowed."""
 
 
 class ConfigError(OptionError):
-    """A configuration that cannot be used; the text has a line for each mistake."""
+    """A configuration with errors; the text has one line per error."""
 
 
 class NoConfigError(ConfigError):
-    """A service that was started without a configuration has none to read again (409)."""
+    """A reload in a service that was started without a configuration (409)."""
 
 
 class CameraError(LumaflowError, OSError):
-    """A camera that cannot be opened or read, with its cause; the text never holds a URL."""
+    """A camera that cannot be opened or read, with its cause; the text contains no URL."""
 
     def __init__(self, cause: CameraErrorCode, text: str) -> None:
         super().__init__(text)
@@ -41,4 +41,4 @@ class CameraError(LumaflowError, OSError):
 
 
 class OutputError(LumaflowError, OSError):
-    """An output that cannot be written."""
+    """An output that cannot be written or sent."""

@@ -1,4 +1,4 @@
-"""How a camera stands, over all the processes that it has had."""
+"""The state of a camera, summed over all its processes."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,11 @@ from lumaflow_service.ipc.messages import CameraReport, FrameReady
 
 @dataclass(slots=True)
 class CameraStatus:
-    """The newest report of a camera, with the counts of all; `last` is the message about its newest frame."""
+    """The newest report of a camera, with total counts.
+
+    outputs : state and counts of each output
+    last : the message about the newest enhanced frame
+    """
 
     state: str = "connecting"
     cause: str = ""
@@ -21,8 +25,11 @@ class CameraStatus:
     outputs: list[dict[str, Any]] = field(default_factory=list)
     last: FrameReady | None = None
 
-    def take_over(self, before: CameraReport, now: CameraReport) -> bool:
-        """Add what grew between two reports of one process; says whether the state or its cause changed."""
+    def update(self, before: CameraReport, now: CameraReport) -> bool:
+        """Apply a report; `before` is the previous one of the same process.
+
+        Returns whether the state or its cause changed.
+        """
         changed = (now.state, now.cause) != (self.state, self.cause)
         self.state, self.cause, self.text = now.state, now.cause, now.text
         self.codec, self.epoch, self.outputs = now.codec, now.epoch, now.outputs

@@ -1,4 +1,4 @@
-"""All cameras of the service: those of the configuration, and those that clients add."""
+"""All cameras of the service: those of the configuration, and those that clients add through the API."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -20,7 +20,10 @@ log = structlog.get_logger()
 
 
 class Cameras:
-    """Starts, stops and changes cameras. `read` reads the configuration, which may change while all runs."""
+    """Starts, stops and changes cameras. `read` reads the configuration file again.
+
+    limits : the arguments max_pixels and max_bytes of the camera processes
+    """
 
     def __init__(
         self,
@@ -38,49 +41,51 @@ class Cameras:
         self._configs: dict[str, CameraConfig] = {}
         self._supervisors: dict[str, CameraSupervisor] = {}
         self._added: set[str] = set()
-        self._changing = asyncio.Lock()
+        self._lock = asyncio.Lock()
         for camera in loaded.config.sources.values():
-            self._learn(camera)
+            self._redact_urls_of(camera)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._supervisors)
 
     def find(self, name: str) -> CameraSupervisor | None:
-        """The camera behind a source, if there is one."""
+        """Return the camera of a source; None when the source is not a camera."""
         return self._supervisors.get(name)
 
     def get(self, name: str) -> CameraSupervisor:
-        """A camera. Raises UnknownSourceError."""
+        """Return the camera of a source. Raises UnknownSourceError when the source is not a camera."""
         found = self._supervisors.get(name)
         if found is None:
-            raise UnknownSourceError(f"there is no camera {name!r}; PUT the source with a url to make it one")
+            raise UnknownSourceError(
+                f"there is no camera {name!r}; PUT the source with a url to make it a camera"
+            )
         return found
 
     def url(self, name: str) -> str:
-        """A camera's URL without its credentials."""
+        """Return the URL of a camera without its credentials."""
         return redact_urls(self._configs[name].url)
 
     def observe(self) -> None:
-        """Bring the metrics that are states up to date: a slow camera is up between its frames, too."""
+        """Update the gauges: a slow camera is up between its frames, too."""
         for name, supervisor in self._supervisors.items():
             label = self._parts.metrics.source_label(name)
-            self._parts.metrics.source_up.labels(label).set(supervisor.standing.state == "live")
+            self._parts.metrics.source_up.labels(label).set(supervisor.status.state == "live")
 
     async def start(self) -> None:
         """Start the cameras of the configuration."""
-        async with self._changing:
+        async with self._lock:
             await self._apply(self._loaded)
 
     async def stop(self) -> None:
-        """End all cameras, their outputs finished."""
+        """End all cameras; their outputs are finished first."""
         await asyncio.gather(*(one.stop() for one in self._supervisors.values()))
 
     async def reload(self) -> None:
-        """Read the configuration again and change what changed in it.
+        """Read the configuration again and apply what has changed.
 
-        Raises ConfigError, and then all goes on as it was.
+        Raises ConfigError; then nothing changes.
         """
-        async with self._changing:
+        async with self._lock:
             try:
                 loaded = await asyncio.to_thread(self._read)
             except ConfigError:
@@ -88,12 +93,12 @@ class Cameras:
                 raise
             await self._apply(loaded)
             self._parts.metrics.config_reloads.labels("ok").inc()
-            log.info("configuration read", sources=len(loaded.config.sources))
+            log.info("configuration reloaded", sources=len(loaded.config.sources))
 
     async def put(self, name: str, camera: CameraConfig, options: SourceOptions) -> None:
-        """Make a source a camera, or change the one it is. Raises UrlError."""
-        check_url(camera.url, self._open_policy)
-        async with self._changing:
+        """Make a source a camera, or change its camera. Raises UrlError."""
+        check_url(camera.url, self._client_policy)
+        async with self._lock:
             self._added.add(name)
             await self._put(name, camera, options, self._assign(name, camera, self._loaded, added=True))
 
@@ -102,15 +107,15 @@ class Cameras:
         self.get(name)
         camera = CameraConfig.model_validate({**self._configs[name].model_dump(), **changes})
         if "url" in changes or name in self._added:
-            check_url(camera.url, self._open_policy)
-        async with self._changing:
+            check_url(camera.url, self._client_policy)
+        async with self._lock:
             options = self._parts.sources.get(name).options
             assignment = self._assign(name, camera, self._loaded, added=name in self._added)
             await self._put(name, camera, options, assignment)
 
     async def remove(self, name: str) -> None:
-        """End a camera; its source stays."""
-        async with self._changing:
+        """End a camera; its source remains."""
+        async with self._lock:
             await self._remove(name)
 
     async def pause(self, name: str) -> None:
@@ -128,12 +133,12 @@ class Cameras:
         supervisor.start()
 
     @property
-    def _open_policy(self) -> UrlPolicy:
-        """What clients may have opened: no files, no devices."""
+    def _client_policy(self) -> UrlPolicy:
+        """The policy for URLs of clients: no files, no devices."""
         return UrlPolicy(self._loaded.policy.networks)
 
     async def _apply(self, loaded: LoadedConfig) -> None:
-        """Bring the cameras of the configuration in line with it; what did not change goes on untouched."""
+        """Start, stop and change cameras to match a configuration; unchanged cameras keep running."""
         for name in [name for name in self._supervisors if name not in self._added]:
             if name not in loaded.config.sources:
                 await self._remove(name)
@@ -147,19 +152,22 @@ class Cameras:
     async def _put(
         self, name: str, camera: CameraConfig, options: SourceOptions, assignment: CameraAssignment
     ) -> None:
-        self._learn(camera)
+        self._redact_urls_of(camera)
         self._configs[name] = camera
-        self._parts.sources.put(name, clamped(camera, options), None)
+        self._parts.sources.put(name, with_default_clamp(camera, options), None)
         running = self._supervisors.get(name)
         if running is not None and running.assignment == assignment:
             return
         if running is not None:
             await running.stop()
-        features = [
-            str(one) for output in camera.outputs if output.descriptors for one in output.descriptors.features
+        descriptors = [
+            str(name)
+            for output in camera.outputs
+            if output.descriptors
+            for name in output.descriptors.features
         ]
         supervisor = self._supervisors[name] = CameraSupervisor(
-            assignment, camera.delivery, features, self._parts
+            assignment, camera.delivery, descriptors, self._parts
         )
         if camera.paused:
             await supervisor.stop()
@@ -171,8 +179,8 @@ class Cameras:
         del self._supervisors[name], self._configs[name]
         self._added.discard(name)
 
-    def _learn(self, camera: CameraConfig) -> None:
-        """Strike the camera's secrets out of everything from now on."""
+    def _redact_urls_of(self, camera: CameraConfig) -> None:
+        """Redact the credentials of the camera and its outputs in all logs and responses."""
         for url in (camera.url, *(output.publish.url for output in camera.outputs if output.publish)):
             self._redactor.add_url(url)
 
@@ -189,8 +197,11 @@ class Cameras:
         )
 
 
-def clamped(camera: CameraConfig, options: SourceOptions) -> SourceOptions:
-    """The options of a camera's source: a live one loses no frame to values beyond its depth, unless told."""
+def with_default_clamp(camera: CameraConfig, options: SourceOptions) -> SourceOptions:
+    """Return the options of a camera's source.
+
+    A live camera clamps samples beyond its bit depth instead of losing the frame, unless `clamp` is set.
+    """
     if camera.delivery != "live" or "clamp" in options.model_fields_set:
         return options
     return options.changed({"clamp": True})

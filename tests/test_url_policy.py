@@ -1,4 +1,4 @@
-"""Which URLs may be opened."""
+"""URL policy: schemes, addresses and files that may be opened, and redaction of credentials."""
 
 from ipaddress import ip_network
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from lumaflow_service.config.camera_errors import CameraError, CameraErrorCode, UrlError
-from lumaflow_service.config.url_policy import UrlPolicy, check_url, pin, pinned_url
+from lumaflow_service.config.url_policy import UrlPolicy, check_url, resolve_address, url_with_address
 from lumaflow_service.redact import Redactor, redact_urls, secrets_in
 
-OPEN = UrlPolicy()
+DEFAULT = UrlPolicy()
 LOOPBACK = UrlPolicy(networks=(ip_network("127.0.0.0/8"),))
 
 REFUSED = [
@@ -58,7 +58,7 @@ REFUSED = [
     "rtsp://***@192.0.2.1/",
     "rtsp://[192.0.2.1/",
 ]
-TAKEN = [
+ALLOWED = [
     "rtsp://192.0.2.1/a",
     "rtsps://u:p@camera.test:8322/a?x=1",
     "http://[2001:db8::1]:8080/mjpg",
@@ -67,39 +67,39 @@ TAKEN = [
 
 
 @pytest.mark.parametrize("url", REFUSED)
-def test_a_url_that_could_reach_something_else_is_refused(url: str) -> None:
+def test_a_url_outside_the_policy_is_refused(url: str) -> None:
     with pytest.raises(UrlError) as caught:
-        check_url(url, OPEN)
+        check_url(url, DEFAULT)
     assert "u:p@" not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", TAKEN)
-def test_a_camera_is_taken(url: str) -> None:
-    assert check_url(url, OPEN).host
+@pytest.mark.parametrize("url", ALLOWED)
+def test_a_camera_url_is_allowed(url: str) -> None:
+    assert check_url(url, DEFAULT).host
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "0"])
-def test_a_name_is_judged_by_what_it_resolves_to(host: str) -> None:
+def test_a_host_name_is_checked_by_its_addresses(host: str) -> None:
     with pytest.raises(CameraError) as caught:
-        pin(check_url(f"rtsp://{host}/", OPEN), OPEN)
+        resolve_address(check_url(f"rtsp://{host}/", DEFAULT), DEFAULT)
     assert caught.value.cause is CameraErrorCode.REFUSED
 
 
-def test_a_name_that_does_not_resolve_is_not_found() -> None:
+def test_a_host_name_without_an_address_is_not_found() -> None:
     with pytest.raises(CameraError) as caught:
-        pin(check_url("rtsp://camera.invalid/", OPEN), OPEN)
+        resolve_address(check_url("rtsp://camera.invalid/", DEFAULT), DEFAULT)
     assert caught.value.cause is CameraErrorCode.NOT_FOUND
 
 
-def test_listed_networks_alone_are_opened() -> None:
+def test_only_listed_networks_are_opened() -> None:
     target = check_url("rtsp://u:p@localhost/x", LOOPBACK)
-    assert pinned_url(target, "127.0.0.1") == "rtsp://u:p@127.0.0.1:554/x"
-    assert pin(check_url("rtsp://127.0.0.1/", LOOPBACK), LOOPBACK) == "127.0.0.1"
+    assert url_with_address(target, "127.0.0.1") == "rtsp://u:p@127.0.0.1:554/x"
+    assert resolve_address(check_url("rtsp://127.0.0.1/", LOOPBACK), LOOPBACK) == "127.0.0.1"
     with pytest.raises(UrlError, match="none of the `networks`"):
         check_url("rtsp://192.0.2.1/", LOOPBACK)
 
 
-def test_files_lie_under_the_allowed_folders_whatever_links_say(tmp_path: Path) -> None:
+def test_files_must_be_inside_the_allowed_folders_after_resolving_links(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     inside.mkdir(), outside.mkdir()
     (inside / "a.mp4").touch()
@@ -117,39 +117,39 @@ def test_files_lie_under_the_allowed_folders_whatever_links_say(tmp_path: Path) 
             check_url(url, policy)
 
 
-CANARY = "c4n4ryPw"
-NASTY = [
-    f"rtsp://admin:{CANARY}@192.0.2.1/",
-    f"rtsp://user.name:{CANARY}@192.0.2.1:554/a",
-    f"rtsp://user%40host:{CANARY}@192.0.2.1/",
-    f"http://192.0.2.1/video?usr=admin&pwd={CANARY}",
-    f"rtsp://:{CANARY}@192.0.2.1/",
-    f"rtsp://admin:{CANARY}%40%2F@192.0.2.1/",
-    f"rtsp://admin:{CANARY}@@192.0.2.1/",
-    f"rtsp://admin:a/{CANARY}@192.0.2.1/",
-    f"RTSPS://admin:{CANARY}@[2001:db8::1]/x",
-    f"rtsp://admin:{CANARY}@192.0.2.1/?token={CANARY}#x",
-    f"rtmp://192.0.2.1/live/key?auth={CANARY}",
-    f"srt://192.0.2.1:9000?passphrase={CANARY}&mode=caller",
+PASSWORD = "c4n4ryPw"
+WITH_PASSWORD = [
+    f"rtsp://admin:{PASSWORD}@192.0.2.1/",
+    f"rtsp://user.name:{PASSWORD}@192.0.2.1:554/a",
+    f"rtsp://user%40host:{PASSWORD}@192.0.2.1/",
+    f"http://192.0.2.1/video?usr=admin&pwd={PASSWORD}",
+    f"rtsp://:{PASSWORD}@192.0.2.1/",
+    f"rtsp://admin:{PASSWORD}%40%2F@192.0.2.1/",
+    f"rtsp://admin:{PASSWORD}@@192.0.2.1/",
+    f"rtsp://admin:a/{PASSWORD}@192.0.2.1/",
+    f"RTSPS://admin:{PASSWORD}@[2001:db8::1]/x",
+    f"rtsp://admin:{PASSWORD}@192.0.2.1/?token={PASSWORD}#x",
+    f"rtmp://192.0.2.1/live/key?auth={PASSWORD}",
+    f"srt://192.0.2.1:9000?passphrase={PASSWORD}&mode=caller",
 ]
 
 
-@pytest.mark.parametrize("url", NASTY)
-def test_a_password_is_struck_out_of_every_text(url: str) -> None:
+@pytest.mark.parametrize("url", WITH_PASSWORD)
+def test_a_password_is_redacted_in_every_text(url: str) -> None:
     redactor = Redactor()
     redactor.add_url(url)
     for text in (url, f"[Errno 5] x: '{url}'; again", f'"{url}",', *secrets_in(url)):
-        assert CANARY not in redact_urls(text) or "://" not in text
-        assert CANARY not in redactor.text(text)
+        assert PASSWORD not in redact_urls(text) or "://" not in text
+        assert PASSWORD not in redactor.text(text)
 
 
-def test_a_resolver_that_never_answers_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resolver_that_does_not_answer_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
-    forever = threading.Event()
-    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: forever.wait() and [])
+    released = threading.Event()
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: released.wait() and [])
     with pytest.raises(CameraError) as caught:
-        pin(check_url("rtsp://camera.test/", OPEN), OPEN, seconds=0.1)
+        resolve_address(check_url("rtsp://camera.test/", DEFAULT), DEFAULT, seconds=0.1)
     assert caught.value.cause is CameraErrorCode.TIMEOUT
     monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: [])
-    forever.set()
+    released.set()
