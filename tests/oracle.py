@@ -1,7 +1,7 @@
-"""Every formula of the algorithms once more, slowly, in plain NumPy: what the lanes are compared with.
+"""Reference implementation of every formula of docs/spec.md in plain NumPy; lanes are compared with it.
 
-Nothing here knows how a lane computes. `test_oracle.py` checks these statements against OpenCV and
-scikit-image. All planes are (H, W) uint8, colour is (H, W, 3) uint8 BGR.
+It shares no code with the lanes. `test_oracle.py` compares it with OpenCV and scikit-image. All planes are
+(H, W) uint8, colour is (H, W, 3) uint8 BGR.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ def histogram(luma):
 
 
 def saturate(values):
-    """Round half to even, then keep inside 0..255."""
+    """Round half to even, then clamp to 0..255."""
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 
@@ -24,7 +24,7 @@ def saturate(values):
 
 
 def equalize_lut(bins):
-    """(256,) uint8; total, and the identity for a constant frame."""
+    """Return the LUT (256,) uint8; the identity for a constant frame."""
     bins = bins.astype(np.int64)
     first = np.flatnonzero(bins)[0]
     rest = bins.sum() - bins[first]
@@ -38,7 +38,7 @@ def equalize_lut(bins):
 
 
 def clipped_lut(bins, clip):
-    """(256,) uint8 LUT of one tile from its counts."""
+    """Return the LUT (256,) uint8 of one tile from its histogram."""
     bins = bins.astype(np.int64)
     area = int(bins.sum())
     if clip > 0:
@@ -52,7 +52,7 @@ def clipped_lut(bins, clip):
 
 
 def tile_histograms(luma, tiles):
-    """(rows, columns, 256) int64 counts, the reflected padding included."""
+    """Return the histograms (rows, columns, 256) int64 of the tiles, with the reflected padding."""
     columns, rows = tiles
     height, width = luma.shape
     right = bottom = 0
@@ -69,7 +69,7 @@ def tile_histograms(luma, tiles):
 
 
 def reflected(padded, size):
-    """Indices 0..padded-1 of an axis of `size`, mirrored at its ends as often as needed (reflect-101)."""
+    """Return `padded` indices into an axis of `size`, reflected as often as needed (reflect-101)."""
     indices = []
     position, step = 0, 1
     for _ in range(padded):
@@ -88,7 +88,7 @@ def clahe_luts(luma, clip, tiles):
 
 
 def apply_clahe(luma, luts):
-    """`luma` through the LUTs, bilinear between tile centres."""
+    """Apply the LUTs to `luma` with bilinear interpolation between tile centres."""
     height, width = luma.shape
     rows, columns = luts.shape[:2]
     padded = width % columns or height % rows
@@ -102,7 +102,7 @@ def apply_clahe(luma, luts):
 
 
 def neighbours(size, tile, tiles):
-    """For each pixel of an axis: the two tiles between whose centres it lies, and the second one's share."""
+    """Return for each pixel of an axis the two tiles to interpolate, and the weight of the second."""
     position = np.arange(size).astype(F) * (F(1) / F(tile)) - F(0.5)
     first = np.floor(position)
     index = first.astype(int)
@@ -113,18 +113,18 @@ def neighbours(size, tile, tiles):
 
 
 def value(pixels):
-    """The largest channel."""
+    """Return the maximum of the channels: V of HSV."""
     return pixels.max(axis=2)
 
 
 def luma_of(pixels):
-    """Full-range BT.601 luma."""
+    """Return the full-range BT.601 luma."""
     blue, green, red = (pixels[..., channel].astype(np.int64) for channel in range(3))
     return ((4899 * red + 9617 * green + 1868 * blue + 8192) >> 14).astype(np.uint8)
 
 
 def recolor_value(pixels, mapped):
-    """Channels scaled from the value to the `mapped` value, rounded half to even in integers."""
+    """Scale the channels by mapped / value, rounded half to even in integers."""
     before = np.maximum(value(pixels), 1).astype(np.int64)[..., None]
     after = mapped.astype(np.int64)[..., None]
     product = pixels * after
@@ -134,7 +134,7 @@ def recolor_value(pixels, mapped):
 
 
 def recolor_luma(pixels, mapped):
-    """The luma exchanged for `mapped`, the chroma kept."""
+    """Replace the luma with `mapped` and keep the chroma."""
     luma = luma_of(pixels).astype(np.int64)
     chroma = []
     for factor, channel in ((11682, 2), (9241, 0)):
@@ -150,7 +150,7 @@ def recolor_luma(pixels, mapped):
 
 
 def hog_votes(luma):
-    """(H, W, 9) float32: what every pixel votes for every bin."""
+    """Return the vote (H, W, 9) float32 of every pixel for every bin."""
     roots = np.sqrt(luma.astype(F))
     height, width = luma.shape
     y, x = np.arange(height), np.arange(width)
@@ -170,7 +170,7 @@ def hog_votes(luma):
 
 
 def angle_degrees(dx, dy):
-    """OpenCV's arc tangent, 0..360."""
+    """Return OpenCV's arc tangent in degrees, 0..360."""
     p1, p3, p5, p7 = (
         F(float.fromhex(text))
         for text in ("0x1.ca44dep+5", "-0x1.2aaddcp+4", "0x1.1d3f7ep+3", "-0x1.4515b2p+1")
@@ -185,7 +185,7 @@ def angle_degrees(dx, dy):
 
 
 def reflected_at(indices, size):
-    """Indices mirrored at the ends of an axis, once."""
+    """Return indices reflected at the ends of an axis, once."""
     inside = np.abs(indices)
     return np.maximum(np.where(inside >= size, 2 * size - 2 - inside, inside), 0)
 
@@ -214,7 +214,7 @@ def hog_blocks(luma):
 
 
 def hog_cells(luma):
-    """(H // 8, W // 8, 9) float32, plain sums."""
+    """(H // 8, W // 8, 9) float32, sums without weights."""
     rows, columns = luma.shape[0] // 8, luma.shape[1] // 8
     votes = hog_votes(luma)[: 8 * rows, : 8 * columns].astype(np.float64)
     return votes.reshape(rows, 8, columns, 8, 9).sum(axis=(1, 3)).astype(F)
@@ -224,7 +224,7 @@ def hog_cells(luma):
 
 
 def lbp_codes(luma, circle=False):
-    """(H, W) uint8: bit k for the neighbour at k * 45 degrees."""
+    """Return the codes (H, W) uint8: bit k for the neighbour at k * 45 degrees."""
     near = np.pad(luma.astype(np.int64), 1)
     centre = near[1:-1, 1:-1]
     steps = ((0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1))
@@ -239,13 +239,13 @@ def lbp_codes(luma, circle=False):
 
 
 def shifted(near, down, right):
-    """The plane inside `near`, a border of one around it, moved by a step."""
+    """Return `near`, a plane with a border of one pixel, shifted by a step and without the border."""
     height, width = near.shape
     return near[1 + down : height - 1 + down, 1 + right : width - 1 + right]
 
 
 def lbp_label(code, mapping):
-    """The label of one code under the mapping of that name."""
+    """Return the label of a code; `mapping` is the value of an LbpMapping."""
     bits = [code >> k & 1 for k in range(8)]
     ones = sum(bits)
     uniform = sum(bits[k] != bits[k - 1] for k in range(8)) <= 2
@@ -284,7 +284,7 @@ def lbp_cells(labels, count):
 
 
 def heatmap(luma, tiles):
-    """(rows, columns) float64 deviation in grey levels and int64 distance from a flat histogram."""
+    """Return (rows, columns) float64 standard deviations and int64 distances from a uniform histogram."""
     counts = tile_histograms(luma, tiles)
     levels = np.arange(256)
     pixels = counts.sum(axis=2)

@@ -1,6 +1,6 @@
-"""What a lane makes of one whole frame of any format, once more in plain NumPy: the first of its source.
+"""Reference implementation for whole frames of any format, in plain NumPy: the first frame of a lane.
 
-Built on `oracle`, whose formulas are for 8 bits; here they are those of any depth and range (spec 8, 9).
+Based on `oracle`, whose formulas are for 8 bits; this module has every bit depth and range (spec 8, 9).
 """
 
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ class Expected:
 
 
 def enhance(frame, options):
-    """The frame as an ideal lane shows it through its own mapping."""
+    """Enhance a frame with its own LUT, as the first frame of a lane."""
     geometry = frame.geometry
     bits, limited, shift = BITS.get(geometry.pixel_format, 8), geometry.limited, geometry.shift
     planes = [reoriented(plane, options.orientation) for plane in frame.planes]
     if geometry.pixel_format in LUMA_AT and options.orientation in ("flip_x", "rotate180"):
-        exchange = planes[0][..., 1 - LUMA_AT[geometry.pixel_format]]  # Cb comes first again
+        exchange = planes[0][..., 1 - LUMA_AT[geometry.pixel_format]]  # restores Cb before Cr
         exchange[:] = exchange.reshape(len(exchange), -1, 2)[:, :, ::-1].reshape(exchange.shape)
     width = frame.geometry.height if options.orientation.swaps_sides else frame.geometry.width
     raw = luma_of(planes[0], geometry.pixel_format, options.equalization.color)[:, :width] >> shift
@@ -59,7 +59,7 @@ def enhance(frame, options):
 
 
 def reoriented(plane, orientation):
-    """The plane turned by NumPy."""
+    """Reorient a plane with NumPy."""
     match orientation:
         case Orientation.TRANSPOSE:
             return np.swapaxes(plane, 0, 1).copy()
@@ -77,7 +77,7 @@ def reoriented(plane, orientation):
 
 
 def luma_of(pixels, pixel_format, color):
-    """What is counted: the plane itself, every second sample, or a part of the colour."""
+    """Return the plane to count: gray or luma, or the value or luma of RGB."""
     if pixel_format in LUMA_AT:
         return pixels[..., LUMA_AT[pixel_format]]
     if pixel_format not in RGB:
@@ -86,29 +86,29 @@ def luma_of(pixels, pixel_format, color):
 
 
 def bgr(pixels, pixel_format):
-    """The three colours in OpenCV's order."""
+    """Return the three colours in BGR order."""
     return pixels[..., 2::-1] if pixel_format is PixelFormat.RGB24 else pixels[..., :3]
 
 
 def rgb_luma(pixels, pixel_format):
-    """Luma of three colours."""
+    """Return the luma of BGR pixels."""
     return oracle.luma_of(bgr(pixels, pixel_format))
 
 
 def region_of(luma, region):
-    """The slices that are counted."""
+    """Return the slices of the counted pixels."""
     if region is None:
         return (slice(None), slice(None))
     return (slice(region.y, region.y + region.height), slice(region.x, region.x + region.width))
 
 
 def ends(bits, limited):
-    """Lowest and highest level that carry a picture."""
+    """Return the lowest and highest level of the range."""
     return (16 << (bits - 8), 235 << (bits - 8)) if limited else (0, 2**bits - 1)
 
 
 def luts_of(counted, equalization, bits, limited, out_bits):
-    """(rows, columns, 2^b) uint8 or uint16: the mapping that the counted pixels make."""
+    """Return the LUTs (rows, columns, 2^b) uint8 or uint16 of the counted pixels."""
     clip, mode = equalization.clip_limit, equalization.mode
     if mode is Mode.CLAHE:
         return np.array(
@@ -128,7 +128,7 @@ def luts_of(counted, equalization, bits, limited, out_bits):
 
 
 def tiles_of(luma, tiles):
-    """Rows of tiles, the reflected padding included."""
+    """Return rows of tiles, with the reflected padding."""
     columns, rows = tiles
     height, width = luma.shape
     if width % columns or height % rows:
@@ -139,19 +139,19 @@ def tiles_of(luma, tiles):
 
 
 def levels_of(values, bits, limited, out_bits):
-    """Levels above the lowest one shown, rounded, saturated and put into their range."""
+    """Round and saturate levels above the lowest output level, and add that level."""
     low, high = ends(out_bits, limited)
     return (low + np.clip(np.rint(values), 0, high - low)).astype(np.uint8 if out_bits == 8 else np.uint16)
 
 
 def shown_span(limited, out_bits):
-    """How many levels the output has, less one."""
+    """Return the number of output levels minus one."""
     low, high = ends(out_bits, limited)
     return high - low
 
 
 def plain(bits, limited, out_bits):
-    """The mapping that changes the depth alone, what is out of range clamped."""
+    """Return the LUT that changes the bit depth only, with levels clamped to the range."""
     low, high = ends(bits, limited)
     above = np.clip(np.arange(2**bits), low, high) - low
     return levels_of(
@@ -160,20 +160,20 @@ def plain(bits, limited, out_bits):
 
 
 def unmapped(bits, limited, out_bits):
-    """No mapping at all where the depth stays."""
+    """Return the LUT that changes no level, except for another bit depth."""
     if bits == out_bits:
         return np.arange(2**bits).astype(np.uint8 if bits == 8 else np.uint16)
     return plain(bits, limited, out_bits)
 
 
 def counts_in_range(luma, bits, limited):
-    """(high - low + 1,) counts; what is out of range counts as its ends."""
+    """Return the histogram (high - low + 1,), with levels clamped to the range."""
     low, high = ends(bits, limited)
     return np.bincount(np.clip(luma, low, high).ravel().astype(int) - low, minlength=high - low + 1)
 
 
 def total(within, bits, limited):
-    """A LUT of the range as one of all levels."""
+    """Extend a LUT of the range to all levels."""
     low, high = ends(bits, limited)
     return within[np.clip(np.arange(2**bits), low, high) - low]
 
@@ -206,7 +206,7 @@ def clipped_lut(luma, clip, bits, limited, out_bits):
 
 
 def stretch_lut(luma, bits, limited, out_bits):
-    """A straight line between two percentiles."""
+    """Linear stretch between two percentiles."""
     low, _ = ends(bits, limited)
     cumulated = np.cumsum(counts_in_range(luma, bits, limited))
     first = low + int(np.argmax(1000 * cumulated >= luma.size))
@@ -220,7 +220,7 @@ def stretch_lut(luma, bits, limited, out_bits):
 
 
 def mapped(luma, luts, counted, options, bits, limited, out_bits):
-    """The plane through the LUTs; beside a region that is mapped alone, through none."""
+    """Apply the LUTs to the plane, or only to its region; other pixels keep their level."""
     region = options.region
     if luts.shape[:2] == (1, 1):
         shown = luts[0, 0][luma]
@@ -235,7 +235,7 @@ def mapped(luma, luts, counted, options, bits, limited, out_bits):
 
 
 def blended(luma, luts, counted, origin):
-    """Bilinear between the centres of the tiles over the counted pixels, the nearest tile beyond them."""
+    """Interpolate between tile centres; pixels outside the tiles use the nearest tile."""
     (height, width), (rows, columns) = counted, luts.shape[:2]
     padded = width % columns or height % rows
     wide = (width + (columns - width % columns if padded else 0)) // columns
@@ -248,7 +248,7 @@ def blended(luma, luts, counted, origin):
 
 
 def axis(size, tile, tiles, origin):
-    """For each pixel of an axis: its two tiles and the second one's share."""
+    """Return for each pixel of an axis its two tiles and the weight of the second."""
     position = (np.arange(size) - origin).astype(F) * (F(1) / F(tile)) - F(0.5)
     first = np.floor(position)
     index = first.astype(int)
@@ -256,7 +256,7 @@ def axis(size, tile, tiles, origin):
 
 
 def joined(pixels, luma, shown, pixel_format, options):
-    """The first plane with its mapped part put back."""
+    """Insert the mapped plane in the first plane of the frame."""
     if pixel_format in LUMA_AT:
         at, out = LUMA_AT[pixel_format], pixels.copy()
         neutral = gained(pixels[..., 1 - at], options, 8, True, 0)
@@ -274,7 +274,7 @@ def joined(pixels, luma, shown, pixel_format, options):
 
 
 def gained(chroma, options, bits, limited, shift):
-    """Chroma farther from neutral, or nearer."""
+    """Multiply the distance of chroma from neutral by the gain."""
     gain = options.equalization.chroma_gain
     if gain == 1:
         return chroma

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 import shim
-from frames import frame_of
 from lumaflow.formats import PixelFormat
 from lumaflow.geometry import Geometry
 from lumaflow.options import (
@@ -24,6 +23,7 @@ from lumaflow.options import (
     Orientation,
     Region,
 )
+from synthetic_frames import synthetic_frame
 
 SIZES = ((1, 1), (1, 37), (41, 1), (7, 5), (16, 16), (31, 47), (64, 96))
 
@@ -59,7 +59,7 @@ def main() -> None:
         for kind, (height, width) in enumerate(sizes):
             geometry = Geometry(width, height, pixel_format)
             kernels = shim.open_shim(folder, geometry, options, sanitize=True)
-            shim.run_step(kernels, frame_of(rng, geometry, kind), options)
+            shim.run_step(kernels, synthetic_frame(rng, geometry, kind), options)
     print("clean")
 
 

@@ -1,15 +1,15 @@
-"""Colour on the CPU: the mapped plane and the way back, in both colour modes."""
+"""RGB frames on the CPU lane: both colour modes against OpenCV and the oracle."""
 
 import cv2
 import numpy as np
 import pytest
 
-import opencv
+import opencv_reference
 import oracle
+from lane_helpers import enhance
 from lumaflow import ColorMode, Equalization, Lbp, LbpMapping, Mode, Options
 from lumaflow.cpu.color import recolor_value
-from one import enhance
-from pictures import colored, pictures
+from synthetic_images import color_images, gray_images
 
 MODES = (Mode.EQUALIZE, Mode.CLAHE)
 
@@ -19,24 +19,24 @@ def options(mode, color):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_value_scales_the_channels_by_the_mapped_value(rng, mode):
-    for pixels in colored(rng):
-        mapped = opencv.mapped(oracle.value(pixels), mode)
+def test_value_mode_scales_the_channels_by_the_mapped_value(rng, mode):
+    for pixels in color_images(rng):
+        mapped = opencv_reference.tone_mapped(oracle.value(pixels), mode)
         result = enhance("cpu", pixels, options(mode, ColorMode.VALUE))
         np.testing.assert_array_equal(result.frame.pixels, oracle.recolor_value(pixels, mapped))
         np.testing.assert_array_equal(result.bins, oracle.histogram(oracle.value(pixels)))
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_luma_is_exchanged_in_opencvs_ycrcb(rng, mode):
-    for pixels in colored(rng):
+def test_luma_mode_equals_opencv_by_way_of_ycrcb(rng, mode):
+    for pixels in color_images(rng):
         expected = cv2.cvtColor(pixels, cv2.COLOR_BGR2YCrCb)
-        expected[..., 0] = opencv.mapped(np.ascontiguousarray(expected[..., 0]), mode)
+        expected[..., 0] = opencv_reference.tone_mapped(np.ascontiguousarray(expected[..., 0]), mode)
         result = enhance("cpu", pixels, options(mode, ColorMode.LUMA))
         np.testing.assert_array_equal(result.frame.pixels, cv2.cvtColor(expected, cv2.COLOR_YCrCb2BGR))
 
 
-def test_every_channel_under_every_value_and_every_lut_entry_is_rounded_exactly():
+def test_recolor_value_rounds_exactly_for_every_input():
     channel, value = (plane.ravel() for plane in np.meshgrid(np.arange(256), np.arange(256)))
     channel, value = (plane[channel <= value].astype(np.uint8) for plane in (channel, value))
     pixels = np.stack([channel, value, np.zeros_like(value)], axis=1)[None]
@@ -48,23 +48,23 @@ def test_every_channel_under_every_value_and_every_lut_entry_is_rounded_exactly(
 
 
 @pytest.mark.parametrize("color", ColorMode)
-def test_gray_in_colour_stays_gray(rng, color):
-    for luma in pictures(rng, 60):
+def test_gray_pixels_of_colour_frames_stay_gray(rng, color):
+    for luma in gray_images(rng, 60):
         shown = enhance("cpu", np.stack([luma] * 3, axis=2), options(Mode.EQUALIZE, color)).frame.pixels
         assert (shown == shown[..., :1]).all()
 
 
 @pytest.mark.parametrize("color", ColorMode)
-def test_identity_leaves_every_colour_alone(rng, color):
-    for pixels in colored(rng, 30):
+def test_identity_changes_no_colour(rng, color):
+    for pixels in color_images(rng, 30):
         result = enhance("cpu", pixels, options(Mode.IDENTITY, color))
         np.testing.assert_array_equal(result.frame.pixels, pixels)
 
 
 @pytest.mark.parametrize("color", ColorMode)
-def test_features_see_the_luma_of_the_enhanced_frame(rng, color):
+def test_features_are_computed_from_the_enhanced_luma(rng, color):
     wanted = Options(Equalization(Mode.EQUALIZE, color=color), lbp=Lbp(mapping=LbpMapping.RAW, labels=True))
-    for pixels in colored(rng, 60):
+    for pixels in color_images(rng, 60):
         result = enhance("cpu", pixels, wanted)
         luma = oracle.luma_of(result.frame.pixels)
         np.testing.assert_array_equal(result.lbp_labels, oracle.lbp_codes(luma))

@@ -1,34 +1,36 @@
-"""HOG on the CPU against OpenCV: the whole field, and its people detector's scores."""
+"""HOG of the CPU lane against OpenCV: all blocks, and the scores of its people detector."""
 
 import cv2
 import numpy as np
 import pytest
 
-import opencv
+import opencv_reference
 import oracle
+from lane_helpers import enhance
 from lumaflow import Equalization, Hog, HogLayout, Mode, Options
-from one import enhance
-from pictures import pictures
+from synthetic_images import gray_images
 
 PLAIN = Equalization(Mode.IDENTITY)
 BLOCKS, CELLS = Options(PLAIN, hog=Hog()), Options(PLAIN, hog=Hog(HogLayout.COMPACT))
 
 
-def test_blocks_are_opencvs(rng):
-    for luma in pictures(rng):
+def test_blocks_equal_opencv(rng):
+    for luma in gray_images(rng):
         blocks = enhance("cpu", luma, BLOCKS).hog
         assert np.isfinite(blocks).all()
         if min(luma.shape) >= 16:
-            np.testing.assert_allclose(blocks, opencv.hog_field(luma), rtol=0, atol=2e-6)
+            np.testing.assert_allclose(blocks, opencv_reference.hog_blocks(luma), rtol=0, atol=2e-6)
 
 
-def test_a_large_field_has_no_seams(rng):
+def test_a_large_plane_equals_opencv(rng):
     luma = rng.integers(0, 256, (723, 515), dtype=np.uint8)
-    np.testing.assert_allclose(enhance("cpu", luma, BLOCKS).hog, opencv.hog_field(luma), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(
+        enhance("cpu", luma, BLOCKS).hog, opencv_reference.hog_blocks(luma), rtol=0, atol=2e-6
+    )
 
 
-def test_cells_are_the_oracles(rng):
-    for luma in pictures(rng):
+def test_cells_equal_the_oracle(rng):
+    for luma in gray_images(rng):
         cells = enhance("cpu", luma, CELLS).hog
         np.testing.assert_allclose(cells, oracle.hog_cells(luma), rtol=2e-6, atol=2e-4)
 
@@ -44,7 +46,7 @@ def test_cells_are_the_oracles(rng):
         ((1080, 1920), (134, 239, 36), (135, 240, 9)),
     ],
 )
-def test_shapes_follow_whole_blocks_and_cells(size, blocks, cells):
+def test_shapes_count_whole_blocks_and_cells(size, blocks, cells):
     luma = np.zeros(size, np.uint8)
     assert enhance("cpu", luma, BLOCKS).hog.shape == blocks
     assert enhance("cpu", luma, CELLS).hog.shape == cells
@@ -54,19 +56,19 @@ def test_the_strongest_gradients_stay_finite():
     board = (np.indices((64, 64)).sum(axis=0) // 2 % 2 * 255).astype(np.uint8)
     blocks = enhance("cpu", board, BLOCKS).hog
     assert np.isfinite(blocks).all()
-    np.testing.assert_allclose(blocks, opencv.hog_field(board), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(blocks, opencv_reference.hog_blocks(board), rtol=0, atol=2e-6)
 
 
 def test_a_constant_frame_has_no_gradient():
     assert not enhance("cpu", np.full((40, 40), 99, np.uint8), BLOCKS).hog.any()
 
 
-def test_people_scores_are_opencvs_on_noise(rng):
+def test_people_scores_equal_opencv_on_noise(rng):
     luma = cv2.GaussianBlur(rng.integers(0, 256, (200, 160), dtype=np.uint8), (0, 0), 2)
     assert_scores_equal(cv2.normalize(luma, None, 0, 255, cv2.NORM_MINMAX))
 
 
-def test_people_scores_are_opencvs_on_photographs(shared_data):
+def test_people_scores_equal_opencv_on_photographs(shared_data):
     photographs = sorted((shared_data / "images" / "faces_people").glob("*.jpg"))[:6]
     assert photographs
     for path in photographs:

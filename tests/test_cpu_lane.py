@@ -1,11 +1,11 @@
-"""What the CPU lane alone promises: memory taken once, kernels compiled once."""
+"""Properties of the CPU lane alone: it allocates memory once and compiles kernels once."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from frames import frame_of, pitched
+from lane_helpers import make_frame
 from lumaflow import (
     Equalization,
     Frame,
@@ -20,7 +20,7 @@ from lumaflow import (
     open_lane,
 )
 from lumaflow.cpu import apply, color, heatmap, histogram, hog, lbp, lut, orientation, packed422, u16
-from one import frame
+from synthetic_frames import pitched, synthetic_frame
 
 ALL = Options(hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
 KERNELS = [
@@ -56,9 +56,9 @@ KERNELS = [
 
 @pytest.mark.parametrize("shape", [(480, 640), (240, 320, 3)])
 @pytest.mark.parametrize("mode", Mode)
-def test_steady_frames_allocate_nothing_of_their_size(rng, shape, mode):
-    sent = [frame(rng.integers(0, 256, shape, dtype=np.uint8)) for _ in range(4)]
-    out = frame(np.empty(shape, np.uint8))
+def test_processing_a_frame_allocates_no_frame_sized_memory(rng, shape, mode):
+    sent = [make_frame(rng.integers(0, 256, shape, dtype=np.uint8)) for _ in range(4)]
+    out = make_frame(np.empty(shape, np.uint8))
     with open_lane("cpu", sent[0].geometry, Options(Equalization(mode), ALL.hog, ALL.lbp, True)) as lane:
         lane.submit(sent[0], out)
         lane.collect()
@@ -73,39 +73,39 @@ def test_steady_frames_allocate_nothing_of_their_size(rng, shape, mode):
     assert peak < 32_000
 
 
-def test_a_pitched_frame_and_a_pitched_out_compile_no_kernel_anew(rng):
+def test_pitched_and_read_only_frames_compile_no_further_kernels(rng):
     sheet = rng.integers(0, 256, (60, 90, 3), dtype=np.uint8)
     frozen = sheet.copy()
     frozen.flags.writeable = False
     for options in (ALL, Options(Equalization(Mode.EQUALIZE), hog=Hog(HogLayout.COMPACT))):
-        with open_lane("cpu", frame(sheet).geometry, options) as lane:
-            lane.submit(frame(sheet))
+        with open_lane("cpu", make_frame(sheet).geometry, options) as lane:
+            lane.submit(make_frame(sheet))
             lane.collect()
             before = [len(kernel.signatures) for kernel in KERNELS]
             wide = np.zeros((60, 99, 3), np.uint8)
-            lane.submit(frame(wide[:, 3:93]), frame(wide[:, 3:93]))
-            lane.submit(frame(frozen))
+            lane.submit(make_frame(wide[:, 3:93]), make_frame(wide[:, 3:93]))
+            lane.submit(make_frame(frozen))
             lane.collect()
             assert [len(kernel.signatures) for kernel in KERNELS] == before
 
 
-def test_a_packed_frame_and_a_packed_out_are_not_copied(rng):
+def test_a_contiguous_frame_and_out_are_not_copied(rng):
     pixels = rng.integers(0, 256, (48, 64), dtype=np.uint8)
     out = np.empty_like(pixels)
-    with open_lane("cpu", frame(pixels).geometry, Options()) as lane:
+    with open_lane("cpu", make_frame(pixels).geometry, Options()) as lane:
         own = lane.next_input().pixels
         own[:] = 123
-        lane.submit(frame(pixels), frame(out))
+        lane.submit(make_frame(pixels), make_frame(out))
         shown = lane.collect().frame.pixels
     assert (own == 123).all()
     assert shown is out
 
 
 @pytest.mark.parametrize("pixel_format", PixelFormat)
-def test_frames_of_every_format_compile_nothing_anew_and_allocate_nothing_of_their_size(rng, pixel_format):
+def test_every_format_compiles_no_further_kernels_and_allocates_no_frame_sized_memory(rng, pixel_format):
     flipped = Orientation.ROTATE180
     options = Options(Equalization(chroma_gain=1.5), ALL.hog, ALL.lbp, clamp=True, orientation=flipped)
-    sent = frame_of(rng, Geometry(320, 240, pixel_format), 3)
+    sent = synthetic_frame(rng, Geometry(320, 240, pixel_format), 3)
     sheet, out = pitched(sent), Frame.empty(sent.geometry)
     with open_lane("cpu", sent.geometry, options) as lane:
         lane.submit(sent, out)

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from frames import copied as copied_frame
-from frames import frame_of
 from lumaflow import (
     Alignment,
     ColorMode,
@@ -43,6 +41,7 @@ from lumaflow import (
 from lumaflow.backend import page_lock
 from lumaflow.cuda.compiler import MODES
 from lumaflow.formats import Family
+from synthetic_frames import copy_frame, synthetic_frame
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 HOG_TOLERANCE = 2e-6
@@ -223,7 +222,7 @@ def test_every_way_into_a_lane_keeps_the_order_of_frames(
     """Born in the slot, or elsewhere; with an out, or none; corrupt, or not: each takes another path."""
     geometry = Geometry(640, 360, pixel_format)
     options, config = Options(hog=Hog(), lbp=Lbp()), LaneConfig(timing_every=7)
-    frames = [frame_of(rng, geometry, kind) for kind in range(5)]
+    frames = [synthetic_frame(rng, geometry, kind) for kind in range(5)]
     found: list[dict[str, Any]] = []
     wanted: list[dict[str, Any]] = []
     with open_lane(cuda, geometry, options, config) as fast, open_lane("cpu", geometry, options) as exact:
@@ -422,7 +421,7 @@ def assert_frames_same(cuda: str, frames: list[Frame], options: Options) -> None
         open_lane("cpu", frames[0].geometry, options) as exact,
     ):
         for lane_frames in frames:
-            found, wanted = (enhanced_by(lane, copied_frame(lane_frames)) for lane in (fast, exact))
+            found, wanted = (enhanced_by(lane, copy_frame(lane_frames)) for lane in (fast, exact))
             assert_same([found], [wanted])
 
 
@@ -443,14 +442,14 @@ def test_sanitized_turns_and_deep_frames_equal_the_cpu_lane(
     for mode, orientation in product((Mode.EQUALIZE, Mode.CLAHE), (Orientation.ROTATE90, Orientation.FLIP_X)):
         geometry = Geometry(70, 50, pixel_format)
         options = Options(Equalization(mode, tiles=(3, 2)), hog=Hog(), lbp=Lbp(), orientation=orientation)
-        assert_frames_same(cuda, [frame_of(rng, geometry, kind) for kind in range(3)], options)
+        assert_frames_same(cuda, [synthetic_frame(rng, geometry, kind) for kind in range(3)], options)
 
 
 @pytest.mark.parametrize("geometry", geometries(), ids=str)
 def test_every_format_equals_the_cpu_lane(cuda: str, rng: np.random.Generator, geometry: Geometry) -> None:
     for mode, kind in product(Mode, range(2)):
         options = Options(Equalization(mode), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
-        frames = [frame_of(rng, geometry, kind + number) for number in range(4)]
+        frames = [synthetic_frame(rng, geometry, kind + number) for number in range(4)]
         assert_frames_same(cuda, frames, options)
 
 
@@ -462,7 +461,7 @@ def test_large_turned_regions_equal_the_cpu_lane(
     for everywhere in (True, False):
         region = Region(101, 77, 403, 311, everywhere)
         options = Options(orientation=orientation, region=region, lbp=Lbp())
-        frames = [frame_of(rng, Geometry(1279, 720, pixel_format), kind) for kind in (4, 2)]
+        frames = [synthetic_frame(rng, Geometry(1279, 720, pixel_format), kind) for kind in (4, 2)]
         assert_frames_same(cuda, frames, options)
 
 
@@ -470,7 +469,7 @@ def test_a_refused_frame_takes_its_number_and_its_mapping_with_it(
     cuda: str, rng: np.random.Generator
 ) -> None:
     geometry, options = Geometry(64, 48, PixelFormat.GRAY12), Options(Equalization(Mode.EQUALIZE))
-    frames = [frame_of(rng, geometry, kind) for kind in (2, 3, 4, 3)]
+    frames = [synthetic_frame(rng, geometry, kind) for kind in (2, 3, 4, 3)]
     frames[1].pixels[5, 5] = 4096
     for corrupt in (False, True):
         sent = [replace(frame, corrupt=corrupt and number == 2) for number, frame in enumerate(frames)]
@@ -492,8 +491,8 @@ def test_frames_on_the_device_go_in_and_come_out_there(cuda: str, rng: np.random
     import cupy
 
     for pixel_format in (PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.GRAY16):
-        frame = frame_of(rng, Geometry(101, 67, pixel_format), 2)
-        wanted = enhanced_by(open_lane("cpu", frame.geometry), copied_frame(frame))
+        frame = synthetic_frame(rng, Geometry(101, 67, pixel_format), 2)
+        wanted = enhanced_by(open_lane("cpu", frame.geometry), copy_frame(frame))
         stream = cupy.cuda.Stream(non_blocking=True)
         with open_lane(cuda, frame.geometry) as lane, stream:
             planes = [cupy.asarray(plane) for plane in frame.planes]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from cupy.cuda.runtime import CUDARuntimeError
 
-from frames import frame_of
 from lumaflow import (
     DeviceMemoryError,
     Enhanced,
@@ -26,6 +25,7 @@ from lumaflow.cuda import lane as cuda
 from lumaflow.cuda.cuda_errors import OUT_OF_MEMORY
 from lumaflow.cuda.lane import CudaLane
 from simulation import simulate
+from synthetic_frames import synthetic_frame
 from test_cuda_lane import assert_same, copied
 
 GEOMETRIES = [Geometry(35, 18, form) for form in (PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.GRAY12)]
@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
 
 def plan(rng: np.random.Generator, geometry: Geometry) -> list[tuple[Frame, bool, bool]]:
     """Frames, some of them corrupt; whether each is born in its slot, and whether an out is given."""
-    frames = [frame_of(rng, geometry, kind) for kind in range(4)]
+    frames = [synthetic_frame(rng, geometry, kind) for kind in range(4)]
     return [
         (replace(frames[n % 4], corrupt=bool(rng.random() < 0.2)), rng.random() < 0.6, rng.random() < 0.2)
         for n in range(FRAMES)

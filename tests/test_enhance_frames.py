@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lumaflow.enhance
-from frames import frame_of
+from lane_helpers import copy_result, enhance_all
 from lumaflow import (
     DeviceError,
     Equalization,
@@ -22,7 +22,7 @@ from lumaflow import (
     enhance_frames,
     open_lane,
 )
-from one import enhance_all, kept
+from synthetic_frames import synthetic_frame
 
 OPTIONS = Options(Equalization(tiles=(3, 2)), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
 
@@ -47,7 +47,7 @@ def closed(lane):
 def video(rng, pixel_format=PixelFormat.GRAY8, count=7):
     geometry = Geometry(53, 41, pixel_format)
     return [
-        Frame.from_numpy(frame_of(rng, geometry, kind).pixels, pixel_format, pts=kind)
+        Frame.from_numpy(synthetic_frame(rng, geometry, kind).pixels, pixel_format, pts=kind)
         for kind in range(count)
     ]
 
@@ -66,7 +66,7 @@ def assert_equal(found, wanted):
 def test_results_equal_those_of_submit_and_collect(device, rng, pixel_format, slots):
     frames = video(rng, pixel_format)
     results = enhance_frames(frames, OPTIONS, device=device, config=LaneConfig(slots))
-    assert_equal([kept(result) for result in results], enhance_all(device, frames, OPTIONS))
+    assert_equal([copy_result(result) for result in results], enhance_all(device, frames, OPTIONS))
 
 
 def test_results_have_the_order_of_the_frames(device, rng):
@@ -92,7 +92,7 @@ def test_slots_frames_are_taken_before_the_first_result(device, rng):
 def test_a_new_geometry_opens_another_lane_after_the_frames_in_flight(device, rng, opened):
     first, second = video(rng, PixelFormat.GRAY8, 4), video(rng, PixelFormat.BGR24, 2)
     frames = [*first, *second, *first[:1]]
-    found = [kept(result) for result in enhance_frames(frames, OPTIONS, device=device)]
+    found = [copy_result(result) for result in enhance_frames(frames, OPTIONS, device=device)]
     wanted = [*enhance_all(device, first, OPTIONS), *enhance_all(device, second, OPTIONS)]
     assert_equal(found, [*wanted, *enhance_all(device, first[:1], OPTIONS)])
     assert [result.lut_kind for result in found].count(LutKind.OWN) == 3
@@ -103,13 +103,13 @@ def test_a_new_geometry_opens_another_lane_after_the_frames_in_flight(device, rn
 def test_arrays_are_frames(device, rng):
     arrays = [frame.pixels for frame in video(rng, PixelFormat.BGR24)]
     wanted = enhance_all(device, map(Frame.from_numpy, arrays), OPTIONS)
-    assert_equal([kept(result) for result in enhance_frames(arrays, OPTIONS, device=device)], wanted)
+    assert_equal([copy_result(result) for result in enhance_frames(arrays, OPTIONS, device=device)], wanted)
 
 
 def test_arrays_with_dlpack_are_frames(rng):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
     arrays = [frame.pixels for frame in video(rng)]
-    found = [kept(result) for result in enhance_frames(map(torch.from_numpy, arrays), device="cpu")]
+    found = [copy_result(result) for result in enhance_frames(map(torch.from_numpy, arrays), device="cpu")]
     assert_equal(found, enhance_all("cpu", map(Frame.from_numpy, arrays), Options()))
 
 

@@ -1,4 +1,4 @@
-"""Frames and geometries: what fits a format, and what is said about what does not."""
+"""Frames and geometries: valid ones, and the errors for invalid ones."""
 
 import numpy as np
 import pytest
@@ -10,14 +10,14 @@ GRAY, BGR = PixelFormat.GRAY8, PixelFormat.BGR24
 
 
 @pytest.mark.parametrize("side", [0, -1, MAX_SIDE_PX + 1])
-def test_a_geometry_with_an_impossible_side_is_refused(side):
+def test_a_geometry_with_an_invalid_side_is_rejected(side):
     with pytest.raises(FrameError, match=f"1..{MAX_SIDE_PX}"):
         Geometry(side, 10, GRAY)
     with pytest.raises(FrameError):
         Geometry(10, side, GRAY)
 
 
-def test_a_geometry_knows_its_shape_and_bytes():
+def test_shape_and_bytes_of_a_geometry():
     assert Geometry(7, 5, GRAY).shape == (5, 7)
     assert Geometry(7, 5, BGR).shape == (5, 7, 3)
     assert Geometry(7, 5, GRAY).frame_bytes == 35
@@ -36,14 +36,14 @@ def test_a_geometry_knows_its_shape_and_bytes():
         (np.zeros((4, 1, 3), np.uint8), BGR),
     ],
 )
-def test_packed_pixels_in_pitched_rows_make_a_frame(pixels, pixel_format):
+def test_a_frame_accepts_padded_rows_of_packed_pixels(pixels, pixel_format):
     frame = Frame(pixels, pixel_format)
     assert frame.pixels is pixels
     assert frame.geometry == Geometry(pixels.shape[1], pixels.shape[0], pixel_format)
 
 
 @pytest.mark.parametrize(
-    ("pixels", "pixel_format", "said"),
+    ("pixels", "pixel_format", "message"),
     [
         ([[1, 2]], GRAY, "got list; pass a NumPy or CuPy array"),
         (np.zeros((4, 6), np.uint16), GRAY, "uint16"),
@@ -61,8 +61,8 @@ def test_packed_pixels_in_pitched_rows_make_a_frame(pixels, pixel_format):
         (np.broadcast_to(np.zeros(6, np.uint8), (4, 6)), GRAY, "ascontiguousarray"),
     ],
 )
-def test_pixels_that_do_not_fit_are_refused_with_the_way_out(pixels, pixel_format, said):
-    with pytest.raises(FrameError, match=said):
+def test_unsuitable_pixels_are_rejected_with_advice(pixels, pixel_format, message):
+    with pytest.raises(FrameError, match=message):
         Frame(pixels, pixel_format)
 
 
@@ -70,7 +70,7 @@ def test_a_frame_error_is_a_value_error():
     assert issubclass(FrameError, ValueError)
 
 
-def test_frames_cannot_be_changed():
+def test_frames_are_immutable():
     frame = Frame(np.zeros((2, 2), np.uint8), GRAY)
     with pytest.raises(AttributeError):
         frame.pts = 3
@@ -101,13 +101,13 @@ def test_planes_of_every_format(pixel_format, width, height, shapes, size):
     assert frame.geometry == geometry
 
 
-def test_planes_lie_one_after_the_other():
+def test_from_buffer_reads_the_planes_one_after_the_other():
     memory = np.arange(6 * 4 * 3 // 2, dtype=np.uint8)
     frame = Frame.from_buffer(memory, Geometry(6, 4, PixelFormat.I420))
     assert [plane.ravel()[0] for plane in frame.planes] == [0, 24, 30]
 
 
-def test_a_geometry_resolves_what_its_format_implies():
+def test_a_geometry_takes_defaults_from_its_format():
     assert Geometry(8, 8, PixelFormat.NV12).range is Range.LIMITED
     assert Geometry(8, 8, GRAY).range is Range.FULL
     assert Geometry(8, 8, PixelFormat.P010).alignment is Alignment.MSB
@@ -118,12 +118,12 @@ def test_a_geometry_resolves_what_its_format_implies():
     assert str(Geometry(8, 6, PixelFormat.NV12)) == "8x6 nv12"
 
 
-def test_limited_range_of_rgb_is_refused():
+def test_limited_range_of_rgb_is_rejected():
     with pytest.raises(FrameError, match="expand it to full range"):
         Geometry(8, 8, BGR, Range.LIMITED)
 
 
-def test_a_turn_exchanges_sides_only_where_rows_become_columns():
+def test_only_rotations_by_90_degrees_and_transposes_exchange_the_sides():
     geometry = Geometry(8, 6, PixelFormat.NV12)
     assert geometry.reoriented(Orientation.ROTATE90) == Geometry(6, 8, PixelFormat.NV12)
     assert geometry.reoriented(Orientation.ROTATE180) == geometry
@@ -133,7 +133,7 @@ LUMA = np.zeros((6, 8), np.uint8)
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: Frame(LUMA, PixelFormat.NV12), r"expected 2 planes for nv12: \(6, 8\), \(3, 4, 2\), got 1"),
         (lambda: Frame(LUMA, GRAY, chroma=(LUMA,)), "expected 1 planes for gray8: .* got 2"),
@@ -161,8 +161,8 @@ LUMA = np.zeros((6, 8), np.uint8)
         (lambda: Frame.from_dlpack([[1]]), "with DLPack in host memory, got list"),
     ],
 )
-def test_planes_that_do_not_fit_are_refused_with_the_way_out(make, said):
-    with pytest.raises(FrameError, match=said):
+def test_unsuitable_planes_are_rejected_with_advice(make, message):
+    with pytest.raises(FrameError, match=message):
         make()
 
 
@@ -175,7 +175,7 @@ def test_planes_that_do_not_fit_are_refused_with_the_way_out(make, said):
         ((4, 6, 4), np.uint8, PixelFormat.BGRA32),
     ],
 )
-def test_arrays_tell_their_format_and_are_not_copied(shape, dtype, pixel_format):
+def test_arrays_have_a_default_format_and_are_not_copied(shape, dtype, pixel_format):
     pixels = np.zeros(shape, dtype)
     one, other = Frame.from_numpy(pixels), Frame.from_dlpack(pixels, pts=3)
     assert one.pixel_format is other.pixel_format is pixel_format

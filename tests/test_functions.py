@@ -1,4 +1,4 @@
-"""The plain functions: each is the lane's step of that name, on arrays of the user's own."""
+"""The functions of `lumaflow.functions` against the oracle and OpenCV, and their errors."""
 
 import cv2
 import numpy as np
@@ -17,7 +17,7 @@ from lumaflow.options import (
     Output,
     Region,
 )
-from pictures import picture
+from synthetic_images import gray_image
 
 
 class Exchanged:
@@ -35,7 +35,7 @@ class Exchanged:
 
 @pytest.fixture
 def luma(rng):
-    return picture(rng, (61, 47), 4)
+    return gray_image(rng, (61, 47), 4)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_histogram_counts_every_level_of_the_depth(luma, deep):
     assert functions.compute_histogram(deep).size == 1 << 16
 
 
-def test_a_histogram_of_a_region_counts_it_alone(luma):
+def test_a_histogram_of_a_region_counts_only_its_pixels(luma):
     bins = functions.compute_histogram(luma, region=Region(3, 5, 21, 17))
     np.testing.assert_array_equal(bins, oracle.histogram(luma[5:22, 3:24]))
     with pytest.raises(OptionError, match="inside the frame of 47x61"):
@@ -61,19 +61,19 @@ def test_a_histogram_of_a_region_counts_it_alone(luma):
 
 @pytest.mark.parametrize("output", Output)
 @pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLIPPED, Mode.STRETCH, Mode.IDENTITY])
-def test_a_lut_is_made_of_a_histogram_alone(deep, mode, output):
+def test_build_lut_equals_the_oracle(deep, mode, output):
     equalization = Equalization(mode)
     lut = functions.build_lut(functions.compute_histogram(deep, bits=12), equalization, output=output)
     bits = 8 if output is Output.DISPLAY else 12
     np.testing.assert_array_equal(lut, oracle_frames.luts_of(deep, equalization, 12, False, bits)[0, 0])
 
 
-def test_the_three_steps_make_an_equalised_plane(luma):
+def test_histogram_lut_and_apply_equal_opencv_equalize_hist(luma):
     lut = functions.build_lut(functions.compute_histogram(luma))
     np.testing.assert_array_equal(functions.apply_lut(luma, lut), cv2.equalizeHist(luma))
 
 
-def test_clahe_is_opencvs(luma, deep):
+def test_clahe_equals_opencv(luma, deep):
     np.testing.assert_array_equal(functions.clahe(luma), cv2.createCLAHE(2.0, (8, 8)).apply(luma))
     wanted = cv2.createCLAHE(3.0, (4, 2)).apply(deep)
     np.testing.assert_array_equal(functions.clahe(deep, Equalization(Mode.CLAHE, 3.0, (4, 2))), wanted)
@@ -83,12 +83,12 @@ def test_clahe_is_opencvs(luma, deep):
 
 
 @pytest.mark.parametrize("layout", HogLayout)
-def test_hog_is_the_oracles(luma, layout):
+def test_hog_equals_the_oracle(luma, layout):
     wanted = {HogLayout.OPENCV: oracle.hog_blocks, HogLayout.COMPACT: oracle.hog_cells}[layout](luma)
     np.testing.assert_allclose(functions.hog(luma, layout), wanted, rtol=2e-6, atol=2e-4)
 
 
-def test_lbp_is_the_oracles(luma):
+def test_lbp_equals_the_oracle(luma):
     for neighborhood in Neighborhood:
         labels = oracle.lbp_labels(luma, neighborhood is Neighborhood.CIRCLE, LbpMapping.RIU2)
         cells = functions.lbp(luma, neighborhood, LbpMapping.RIU2)
@@ -97,7 +97,7 @@ def test_lbp_is_the_oracles(luma):
 
 @pytest.mark.parametrize("shape", [(31, 47), (1, 13), (13, 1), (31, 47, 2), (31, 47, 3), (5, 64, 4)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_turns_are_numpys(rng, shape, dtype):
+def test_orientations_equal_numpy(rng, shape, dtype):
     pixels = rng.integers(0, np.iinfo(dtype).max, shape).astype(dtype)
     for orientation in Orientation:
         wanted = oracle_frames.reoriented(pixels, orientation)
@@ -117,7 +117,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_results_go_to_out_wherever_it_lies(luma, name):
+def test_results_are_written_to_out(luma, name):
     wanted = CALLS[name](luma)
     packed = np.empty_like(wanted)
     sheet = np.zeros((*wanted.shape[:-1], wanted.shape[-1] + 3), wanted.dtype)
@@ -134,7 +134,7 @@ def test_results_go_to_out_wherever_it_lies(luma, name):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_pitched_read_only_and_dlpack_arrays_are_as_good(luma, name):
+def test_padded_read_only_and_dlpack_arrays_are_accepted(luma, name):
     sheet = np.zeros((70, 60), np.uint8)
     sheet[2:63, 7:54] = luma
     frozen = luma.copy()
@@ -147,7 +147,7 @@ def test_pitched_read_only_and_dlpack_arrays_are_as_good(luma, name):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: functions.compute_histogram([[1]]), "got list"),
         (lambda: functions.compute_histogram(np.zeros((4, 4), np.float32)), "float32"),
@@ -172,17 +172,17 @@ def test_pitched_read_only_and_dlpack_arrays_are_as_good(luma, name):
         (lambda: functions.transpose(np.zeros((4, 4), np.float64)), "float64"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_a_sentence(call, said):
-    with pytest.raises(FrameError, match=said):
+def test_unusable_arrays_are_rejected_with_advice(call, message):
+    with pytest.raises(FrameError, match=message):
         call()
 
 
-def test_a_turn_in_place_is_refused(luma):
+def test_an_orientation_in_place_is_rejected(luma):
     square = luma[:40, :40].copy()
     with pytest.raises(FrameError, match="share memory"):
         functions.transpose(square, out=square)
 
 
-def test_a_histogram_alone_makes_no_clahe():
+def test_build_lut_rejects_clahe():
     with pytest.raises(OptionError, match="needs the pixels"):
         functions.build_lut(np.ones(256, np.uint32), Equalization(Mode.CLAHE))

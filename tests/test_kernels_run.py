@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import oracle_frames
-from frames import copied, frame_of, pitched
+from lane_helpers import enhance, enhance_all, make_frame
 from lumaflow import (
     Alignment,
     ColorMode,
@@ -39,9 +39,9 @@ from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
 from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.tables import level_range, rescale_lut
-from one import enhance, enhance_all, frame
-from pictures import SIZES, picture
 from shim import Shim, ShimError, open_shim, run_step
+from synthetic_frames import copy_frame, pitched, synthetic_frame
+from synthetic_images import SIZES, gray_image
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
 ALL = {"hog": Hog(), "lbp": Lbp(labels=True), "heatmap": True}
@@ -56,13 +56,13 @@ def folder(tmp_path_factory):
 def pixels_of(rng, size, pixel_format, kind):
     """One picture of `size` = (height, width)."""
     if pixel_format is PixelFormat.GRAY8:
-        return picture(rng, size, kind)
-    return np.stack([picture(rng, size, kind + channel * (kind % 2)) for channel in range(3)], axis=2)
+        return gray_image(rng, size, kind)
+    return np.stack([gray_image(rng, size, kind + channel * (kind % 2)) for channel in range(3)], axis=2)
 
 
 def run(folder, pixels, options, enhanced=None):
     """A step on gray or BGR pixels, or on a frame."""
-    one = pixels if isinstance(pixels, Frame) else frame(pixels)
+    one = pixels if isinstance(pixels, Frame) else make_frame(pixels)
     return run_step(open_shim(folder, one.geometry, options), one, options, enhanced)
 
 
@@ -116,7 +116,7 @@ def test_every_pair_of_channel_and_value_is_scaled_as_on_the_cpu(folder):
 def test_every_grid_and_clip_limit_is_the_cpu_lanes(folder, rng, tiles, clip_limit):
     options = Options(Equalization(Mode.CLAHE, clip_limit, tiles), heatmap=True)
     for number, size in enumerate([(5, 3), (61, 47), (64, 80)][: 1 if tiles == (64, 64) else 3]):
-        pixels = picture(rng, size, number + 2)
+        pixels = gray_image(rng, size, number + 2)
         assert_same(run(folder, pixels, options), enhance("cpu", pixels, options))
 
 
@@ -125,7 +125,7 @@ def test_every_grid_and_clip_limit_is_the_cpu_lanes(folder, rng, tiles, clip_lim
 def test_every_lbp_is_the_cpu_lanes(folder, rng, neighborhood, mapping):
     options = Options(Equalization(Mode.IDENTITY), lbp=Lbp(neighborhood, mapping, labels=True))
     for number, size in enumerate([(1, 1), (16, 16), (37, 41), (33, 300)]):
-        pixels = picture(rng, size, number)
+        pixels = gray_image(rng, size, number)
         assert_same(run(folder, pixels, options), enhance("cpu", pixels, options))
 
 
@@ -133,7 +133,7 @@ def test_every_lbp_is_the_cpu_lanes(folder, rng, neighborhood, mapping):
 def test_every_hog_layout_is_the_cpu_lanes(folder, rng, layout):
     options = Options(Equalization(Mode.IDENTITY), hog=Hog(layout))
     for number, size in enumerate([(8, 8), (15, 16), (16, 15), (16, 16), (41, 57), (150, 275)]):
-        pixels = picture(rng, size, number + 3)
+        pixels = gray_image(rng, size, number + 3)
         assert_same(run(folder, pixels, options), enhance("cpu", pixels, options))
 
 
@@ -156,7 +156,7 @@ def test_a_region_at_any_offset_counts_and_writes_its_own_pixels_alone(folder, r
 
 def test_a_large_frame_of_many_parts_is_the_cpu_lanes(folder, rng):
     options = Options(**ALL)
-    pixels = picture(rng, (270, 482), 4)
+    pixels = gray_image(rng, (270, 482), 4)
     assert_same(run(folder, pixels, options), enhance("cpu", pixels, options))
 
 
@@ -179,10 +179,10 @@ def test_the_private_counters_never_overflow(folder, pixel_format):
 
 def test_no_order_of_threads_and_blocks_changes_a_bit(folder, rng):
     options = Options(**ALL)
-    pixels = picture(rng, (67, 101), 3)
-    deep = frame_of(rng, Geometry(45, 33, PixelFormat.GRAY12), 2)
+    pixels = gray_image(rng, (67, 101), 3)
+    deep = synthetic_frame(rng, Geometry(45, 33, PixelFormat.GRAY12), 2)
     turned = Options(lbp=Lbp(), heatmap=True, orientation=Orientation.ROTATE270)
-    for sent, chosen in ((frame(pixels), options), (deep, turned)):
+    for sent, chosen in ((make_frame(pixels), options), (deep, turned)):
         kernels = open_shim(folder, sent.geometry, chosen)
         first = run_step(kernels, sent, chosen)
         for seed in range(1, 4):
@@ -202,7 +202,7 @@ SMALL_TILES = (3, 2)
 
 def assert_step(folder, one, options):
     """A step on a frame is the CPU lane's, to the last byte of every plane."""
-    assert_same(run(folder, one, options), enhance_all("cpu", [copied(one)], options)[0])
+    assert_same(run(folder, one, options), enhance_all("cpu", [copy_frame(one)], options)[0])
 
 
 @pytest.mark.parametrize("mode", [Mode.CLAHE, Mode.STRETCH])
@@ -212,7 +212,7 @@ def test_every_format_is_the_cpu_lanes(folder, rng, pixel_format, mode):
     sizes = [(1, 1), (31, 46), (33, 1), (1, 33), (27, 53)] if mode is Mode.CLAHE else [(1, 1), (27, 53)]
     # Kernels clear and sum all levels of each tile, which takes the shim long.
     for kind, (height, width) in enumerate(sizes[-2:] if pixel_format.layout.bits > 12 else sizes):
-        assert_step(folder, frame_of(rng, Geometry(width, height, pixel_format), kind), options)
+        assert_step(folder, synthetic_frame(rng, Geometry(width, height, pixel_format), kind), options)
 
 
 @pytest.mark.parametrize("output", Output)
@@ -222,7 +222,7 @@ def test_every_mode_and_output_of_deep_frames_is_the_cpu_lanes(folder, rng, pixe
     geometry = Geometry(41, 37, pixel_format, Range.LIMITED, alignment)
     for kind, mode in enumerate(Mode):
         options = Options(Equalization(mode, tiles=SMALL_TILES), lbp=Lbp(labels=True), output=output)
-        assert_step(folder, frame_of(rng, geometry, kind), options)
+        assert_step(folder, synthetic_frame(rng, geometry, kind), options)
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.IDENTITY])
@@ -230,7 +230,7 @@ def test_limited_range_is_the_cpu_lanes(folder, rng, mode):
     for kind in range(6):
         geometry = Geometry(37, 29, PixelFormat.GRAY8, Range.LIMITED)
         options = Options(Equalization(mode, tiles=SMALL_TILES))
-        assert_step(folder, frame_of(rng, geometry, kind), options)
+        assert_step(folder, synthetic_frame(rng, geometry, kind), options)
 
 
 @pytest.mark.parametrize("orientation", [each for each in Orientation if each is not Orientation.NONE])
@@ -241,7 +241,9 @@ def test_turned_frames_are_the_cpu_lanes(folder, rng, orientation):
     options = Options(Equalization(Mode.EQUALIZE), orientation=orientation)
     for pixel_format in formats:
         for kind, (height, width) in enumerate([(1, 2), (2, 98), (97, 2), (45, 62), (64, 130)]):
-            assert_step(folder, frame_of(rng, Geometry(width, height, pixel_format), kind + 1), options)
+            assert_step(
+                folder, synthetic_frame(rng, Geometry(width, height, pixel_format), kind + 1), options
+            )
 
 
 @pytest.mark.parametrize("everywhere", [True, False])
@@ -251,20 +253,20 @@ def test_a_region_of_every_kind_of_format_is_the_cpu_lanes(folder, rng, pixel_fo
         mode = (Mode.CLAHE, Mode.EQUALIZE)[offset % 2]
         region = Region(offset, 8 - offset, 23, 17, everywhere)
         options = Options(Equalization(mode, tiles=SMALL_TILES), lbp=Lbp(labels=True), region=region)
-        assert_step(folder, frame_of(rng, Geometry(53, 31, pixel_format), 3), options)
+        assert_step(folder, synthetic_frame(rng, Geometry(53, 31, pixel_format), 3), options)
 
 
 @pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.I420, PixelFormat.P010, *WOVEN])
 def test_chroma_gain_is_the_cpu_lanes(folder, rng, pixel_format):
     options = Options(Equalization(Mode.EQUALIZE, chroma_gain=1.7))
-    assert_step(folder, frame_of(rng, Geometry(19, 14, pixel_format), 3), options)
+    assert_step(folder, synthetic_frame(rng, Geometry(19, 14, pixel_format), 3), options)
 
 
 @pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.GRAY12])
 def test_pitched_planes_are_the_frame_alone(folder, rng, pixel_format):
     for beside in (1, 3, 4, 8):
-        one = frame_of(rng, Geometry(46, 31, pixel_format), 3)
-        wanted = enhance_all("cpu", [copied(one)], Options())[0]
+        one = synthetic_frame(rng, Geometry(46, 31, pixel_format), 3)
+        wanted = enhance_all("cpu", [copy_frame(one)], Options())[0]
         sheet = np.full((33, 60), 77, one.pixels.dtype)
         assert_same(run(folder, pitched(one, beside), Options(), sheet[1:32, beside : beside + 46]), wanted)
         sheet[1:32, beside : beside + 46] = 77
@@ -272,7 +274,7 @@ def test_pitched_planes_are_the_frame_alone(folder, rng, pixel_format):
 
 
 def test_values_beyond_the_depth_are_clamped_and_counted(folder, rng):
-    one = frame_of(rng, Geometry(45, 33, PixelFormat.GRAY10), 3)
+    one = synthetic_frame(rng, Geometry(45, 33, PixelFormat.GRAY10), 3)
     one.pixels[3:5, 4:9] = 1024
     one.pixels[6, 6] = 65535
     for mode in (Mode.CLAHE, Mode.EQUALIZE, Mode.IDENTITY):
@@ -282,7 +284,7 @@ def test_values_beyond_the_depth_are_clamped_and_counted(folder, rng):
 
 def test_a_refused_frame_keeps_the_mapping_before_it(folder, rng):
     geometry, options = Geometry(45, 33, PixelFormat.GRAY10), Options(Equalization(Mode.EQUALIZE))
-    bad = frame_of(rng, geometry, 3)
+    bad = synthetic_frame(rng, geometry, 3)
     bad.pixels[6, 6] = 1024
     kernels, scope = open_shim(folder, geometry, options), plan_frame(geometry, options)
     scratch = {name: np.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
@@ -353,7 +355,7 @@ def broken(folder, monkeypatch, kernel, pattern, replacement):
 def test_a_missing_barrier_is_noticed(tmp_path, rng, monkeypatch):
     broken(tmp_path, monkeypatch, "lbp.cu", r"= 0;\n    __syncthreads\(\);", "= 0;")
     options = Options(Equalization(Mode.IDENTITY), lbp=Lbp())
-    pixels = picture(rng, (33, 47), 3)
+    pixels = gray_image(rng, (33, 47), 3)
     with pytest.raises(AssertionError):
         assert_same(run(tmp_path, pixels, options), enhance("cpu", pixels, options))
 
@@ -361,7 +363,7 @@ def test_a_missing_barrier_is_noticed(tmp_path, rng, monkeypatch):
 def test_a_barrier_that_not_all_threads_reach_is_noticed(tmp_path, rng, monkeypatch):
     broken(tmp_path, monkeypatch, "lbp.cu", r"= 0;\n    (__syncthreads\(\);)", r"= 0; if (threadIdx.x) \1")
     with pytest.raises(ShimError, match="deadlock in block"):
-        run(tmp_path, picture(rng, (20, 20), 3), Options(Equalization(Mode.IDENTITY), lbp=Lbp()))
+        run(tmp_path, gray_image(rng, (20, 20), 3), Options(Equalization(Mode.IDENTITY), lbp=Lbp()))
 
 
 def test_a_wrong_argument_list_is_noticed(folder):

@@ -1,4 +1,4 @@
-"""Options: refused when they are made, never later."""
+"""Options: defaults, and errors on construction."""
 
 import math
 from dataclasses import FrozenInstanceError
@@ -9,7 +9,7 @@ from lumaflow import Equalization, Hog, LaneConfig, Lbp, LbpMapping, Mode, Optio
 from lumaflow.options import MAX_TILES
 
 
-def test_the_defaults_are_clahe_of_eight_by_eight():
+def test_the_default_is_clahe_with_8x8_tiles():
     options = Options()
     assert options.equalization.mode is Mode.CLAHE
     assert (options.equalization.clip_limit, options.equalization.tiles) == (2.0, (8, 8))
@@ -18,19 +18,19 @@ def test_the_defaults_are_clahe_of_eight_by_eight():
 
 
 @pytest.mark.parametrize("clip_limit", [-0.1, 1000.1, math.inf, math.nan])
-def test_a_clip_limit_out_of_range_is_refused(clip_limit):
+def test_a_clip_limit_out_of_range_is_rejected(clip_limit):
     with pytest.raises(OptionError, match="must be from 0"):
         Equalization(clip_limit=clip_limit)
 
 
 @pytest.mark.parametrize("tiles", [(0, 8), (8, 0), (MAX_TILES + 1, 8), (8, -1), (8,), (8, 8, 8)])
-def test_a_grid_that_opencv_would_die_of_is_refused(tiles):
+def test_an_invalid_tile_grid_is_rejected(tiles):
     with pytest.raises(OptionError, match=r"must be .columns, rows."):
         Equalization(tiles=tiles)
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: Equalization("clahe"), r"expected Mode\.EQUALIZE or .* for mode, got 'clahe'"),
         (lambda: Equalization(color="luma"), r"expected ColorMode\.VALUE or ColorMode\.LUMA for color, got"),
@@ -41,33 +41,33 @@ def test_a_grid_that_opencv_would_die_of_is_refused(tiles):
         (lambda: Hog("compact"), r"expected HogLayout\.OPENCV or .* for layout, got 'compact'"),
     ],
 )
-def test_an_option_of_another_kind_is_refused(make, told):
-    with pytest.raises(OptionError, match=told):
+def test_an_option_of_the_wrong_type_is_rejected(make, message):
+    with pytest.raises(OptionError, match=message):
         make()
 
 
 @pytest.mark.parametrize("slots", [0, -1, 65])
-def test_a_ring_depth_out_of_range_is_refused(slots):
+def test_a_number_of_slots_out_of_range_is_rejected(slots):
     with pytest.raises(OptionError, match="1 to 64"):
         LaneConfig(slots=slots)
 
 
-def test_timing_every_zeroth_frame_is_refused():
+def test_timing_every_zero_is_rejected():
     with pytest.raises(OptionError, match="1 or more, got 0"):
         LaneConfig(timing_every=0)
 
 
 @pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLIPPED, Mode.IDENTITY])
-def test_global_modes_have_one_lut(mode):
+def test_only_clahe_has_more_than_one_lut(mode):
     assert Equalization(mode, tiles=(4, 3)).grid == (1, 1)
     assert Equalization(Mode.CLAHE, tiles=(4, 3)).grid == (4, 3)
 
 
-def test_every_mapping_knows_its_number_of_labels():
+def test_number_of_labels_of_every_mapping():
     assert [mapping.labels for mapping in LbpMapping] == [256, 59, 10, 256]
 
 
-def test_options_cannot_be_changed():
+def test_options_are_immutable():
     with pytest.raises(FrozenInstanceError):
         Options().heatmap = True
     with pytest.raises(FrozenInstanceError):

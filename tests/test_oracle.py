@@ -1,27 +1,27 @@
-"""The oracle itself, against OpenCV and scikit-image."""
+"""The oracle against OpenCV and scikit-image."""
 
 import cv2
 import numpy as np
 import pytest
 from skimage.feature import local_binary_pattern
 
-import opencv
+import opencv_reference
 import oracle
-from pictures import colored, pictures
+from synthetic_images import color_images, gray_images
 
 CLIPS = (0.0, 0.5, 2.0, 40.0)
 GRIDS = ((8, 8), (1, 1), (4, 2), (3, 5), (16, 1))
 
 
-def test_equalize_is_equalize_hist(rng):
-    for luma in pictures(rng):
+def test_equalize_equals_opencv_equalize_hist(rng):
+    for luma in gray_images(rng):
         lut = oracle.equalize_lut(oracle.histogram(luma))
         np.testing.assert_array_equal(lut[luma], cv2.equalizeHist(luma))
 
 
 @pytest.mark.parametrize("clip", CLIPS)
-def test_clahe_is_opencvs(rng, clip):
-    for number, luma in enumerate(pictures(rng, 80)):
+def test_clahe_equals_opencv(rng, clip):
+    for number, luma in enumerate(gray_images(rng, 80)):
         grid = GRIDS[number % len(GRIDS)]
         ours = oracle.apply_clahe(luma, oracle.clahe_luts(luma, clip, grid))
         np.testing.assert_array_equal(ours, cv2.createCLAHE(clip, grid).apply(luma), f"{luma.shape} {grid}")
@@ -32,8 +32,8 @@ def test_reflection_repeats_in_an_axis_shorter_than_its_padding():
     np.testing.assert_array_equal(oracle.reflected(3, 1), [0, 0, 0])
 
 
-def test_luma_there_and_back_is_opencvs_ycrcb(rng):
-    for pixels in colored(rng, 100):
+def test_luma_and_recolor_luma_equal_opencv_ycrcb(rng):
+    for pixels in color_images(rng, 100):
         expected = cv2.cvtColor(pixels, cv2.COLOR_BGR2YCrCb)
         luma = oracle.luma_of(pixels)
         np.testing.assert_array_equal(luma, expected[..., 0])
@@ -43,8 +43,8 @@ def test_luma_there_and_back_is_opencvs_ycrcb(rng):
         np.testing.assert_array_equal(oracle.recolor_luma(pixels, mapped), back)
 
 
-def test_value_keeps_gray_gray_and_never_leaves_the_gamut(rng):
-    for pixels in colored(rng, 60):
+def test_recolor_value_keeps_gray_and_stays_in_the_gamut(rng):
+    for pixels in color_images(rng, 60):
         mapped = cv2.equalizeHist(oracle.value(pixels))
         out = oracle.recolor_value(pixels, mapped)
         np.testing.assert_array_equal(out.max(axis=2), mapped)
@@ -52,14 +52,14 @@ def test_value_keeps_gray_gray_and_never_leaves_the_gamut(rng):
         assert (out == out[..., :1]).all(axis=2)[gray].all()
 
 
-def test_hog_field_is_opencvs(rng):
-    for luma in pictures(rng, 60):
+def test_hog_blocks_equal_opencv(rng):
+    for luma in gray_images(rng, 60):
         if min(luma.shape) >= 16:
-            np.testing.assert_allclose(oracle.hog_blocks(luma), opencv.hog_field(luma), atol=2e-6)
+            np.testing.assert_allclose(oracle.hog_blocks(luma), opencv_reference.hog_blocks(luma), atol=2e-6)
 
 
-def test_circle_codes_are_scikit_images_but_for_its_ties(rng):
-    for luma in pictures(rng):
+def test_circle_codes_equal_scikit_image_except_for_ties(rng):
+    for luma in gray_images(rng):
         theirs = local_binary_pattern(luma, 8, 1, "default").astype(np.uint8)
         differ = theirs ^ oracle.lbp_codes(luma, circle=True)
         assert not (differ & ~exact_ties(luma)).any(), luma.shape
@@ -80,26 +80,26 @@ def exact_ties(luma):
 @pytest.mark.parametrize(
     ("mapping", "method"), [("uniform", "nri_uniform"), ("riu2", "uniform"), ("ror", "ror")]
 )
-def test_labels_of_all_codes_are_scikit_images(mapping, method):
+def test_labels_of_all_codes_equal_scikit_image(mapping, method):
     theirs = local_binary_pattern(every_code(), 8, 1, method)[1::3, 1::3].ravel()
     np.testing.assert_array_equal([oracle.lbp_label(code, mapping) for code in range(256)], theirs)
 
 
 def every_code():
-    """A picture of 16x16 patches of 3x3 pixels; the centre of patch k has code k on square and circle."""
-    picture = np.zeros((48, 48), np.int64)
+    """An image of 16x16 patches of 3x3 pixels; the centre of patch k has code k on square and circle."""
+    image = np.zeros((48, 48), np.int64)
     steps = ((0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1))
     for code in range(256):
         y, x = 3 * (code // 16) + 1, 3 * (code % 16) + 1
-        picture[y, x] = 100
+        image[y, x] = 100
         for bit, (down, right) in enumerate(steps):
             # Corners outweigh the sides that the circle mixes into them.
             far = 10_000 if down and right else 200
-            picture[y + down, x + right] = far if code >> bit & 1 else -far
-    return picture
+            image[y + down, x + right] = far if code >> bit & 1 else -far
+    return image
 
 
-def test_heatmap_deviation_is_numpys_where_tiles_divide(rng):
+def test_heatmap_deviation_equals_numpy_without_padding(rng):
     luma = rng.integers(0, 256, (48, 64), dtype=np.uint8)
     deviation, distance = oracle.heatmap(luma, (4, 3))
     tiles = luma.reshape(3, 16, 4, 16).transpose(0, 2, 1, 3).reshape(3, 4, 256)
@@ -107,7 +107,7 @@ def test_heatmap_deviation_is_numpys_where_tiles_divide(rng):
     assert (distance < 5000).all()
 
 
-def test_heatmap_distance_knows_the_extremes():
+def test_heatmap_distance_of_flat_and_constant_tiles():
     flat = np.arange(256, dtype=np.uint8).reshape(16, 16)
     black = np.zeros((16, 16), np.uint8)
     assert oracle.heatmap(flat, (1, 1))[1] == 0

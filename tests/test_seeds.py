@@ -24,8 +24,8 @@ from lumaflow_service.bench.experiments.equalization import flight_figures, stag
 from lumaflow_service.bench.experiments.features import error_figures, ladder_figures, variant_figures
 from lumaflow_service.bench.figure import Figure, Skipped
 from lumaflow_service.bench.people_detector import people_weights, window_scores
-from pictures import picture
 from shim import ShimKernel, build, require_compiler
+from synthetic_images import gray_image
 
 detector = pytest.mark.skipif(
     not hasattr(cv2, "HOGDescriptor_getDefaultPeopleDetector"), reason="OpenCV 5 has no people detector"
@@ -137,7 +137,7 @@ def test_every_way_to_take_gradients_gives_the_differences_of_neighbours(kernel,
     ("sums", "half", "tolerance"), [(0, 0, 2e-6), (1, 0, 2e-6), (0, 1, 5e-4), (1, 1, 5e-4)]
 )
 def test_every_way_to_describe_by_hog_gives_the_descriptors(kernel, rng, sums, half, tolerance):
-    luma = picture(rng, (53, 77), 3)
+    luma = gray_image(rng, (53, 77), 3)
     kind = (np.float32, np.float16)[half]
     gradients, wanted = np.zeros((*luma.shape, 2), kind), functions.hog(luma)
     hog, scratch = np.full(wanted.shape, 77, kind), np.zeros(wanted.shape, np.float32)
@@ -182,7 +182,7 @@ def test_gradients_on_a_gpu_are_those_of_the_cpu(rng, read, half):
 def test_descriptors_on_a_gpu_are_those_of_the_cpu(rng, half, tolerance):
     from lumaflow.cuda.bench.experiments import timing
 
-    luma = picture(rng, (136, 264), 3)
+    luma = gray_image(rng, (136, 264), 3)
     found = timing.describe(0, luma, half)
     np.testing.assert_allclose(found, functions.hog(luma), rtol=0, atol=tolerance)
 
@@ -232,7 +232,7 @@ def test_frames_in_flight_are_held_against_one_at_a_time() -> None:
 
 @detector
 def test_the_score_of_a_window_is_that_of_opencvs_detector(rng) -> None:
-    luma, weights = picture(rng, (160, 96), 3), people_weights()
+    luma, weights = gray_image(rng, (160, 96), 3), people_weights()
     hog = functions.hog(luma)
     scores = window_scores(hog, weights)
     assert scores.shape == (5, 5)
@@ -243,7 +243,7 @@ def test_the_score_of_a_window_is_that_of_opencvs_detector(rng) -> None:
 
 @detector
 def test_what_half_precision_costs_is_told_with_the_decisions_it_turns(rng) -> None:
-    wanted = functions.hog(picture(rng, (160, 96), 3))
+    wanted = functions.hog(gray_image(rng, (160, 96), 3))
     same = {entry.name: entry for entry in error_figures("seed", "fp32", wanted, wanted)}
     apart = {entry.name: entry for entry in error_figures("seed", "fp16", wanted[::-1], wanted)}
     assert isinstance(error := same["HOG error"], Figure)

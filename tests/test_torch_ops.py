@@ -1,4 +1,4 @@
-"""The PyTorch example of docs/examples, on the processor and on a GPU."""
+"""The PyTorch example of docs/examples, on the CPU and on a GPU."""
 
 import importlib.util
 import sys
@@ -22,7 +22,7 @@ def ops():
     return torch.ops.lumaflow
 
 
-def test_operators_give_what_the_functions_give(ops, device, rng):
+def test_operators_equal_the_functions(ops, device, rng):
     luma = rng.integers(0, 90, (137, 201), np.uint8)
     tensor = torch.from_numpy(luma).to(device)
     shown, hog, lbp = ops.clahe(tensor, 3.0, 4, 2), ops.hog(tensor), ops.lbp(tensor)
@@ -33,7 +33,7 @@ def test_operators_give_what_the_functions_give(ops, device, rng):
     np.testing.assert_array_equal(lbp.cpu().numpy(), functions.lbp(luma))
 
 
-def test_operators_tell_their_shapes_without_running(ops, device):
+def test_operators_have_shape_functions(ops, device):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frames import frame_of
+from lane_helpers import enhance_all
 from lumaflow.backend import available_devices
 from lumaflow.cuda import autotune_cache
 from lumaflow.cuda.autotune_cache import (
@@ -24,8 +24,8 @@ from lumaflow.formats import PixelFormat
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Hog, HogLayout, Lbp, Mode, Options
 from lumaflow_service import doctor
-from one import enhance_all
 from shim import open_shim, run_step
+from synthetic_frames import synthetic_frame
 
 KEY = CacheKey("some GPU", 13000, "of these kernels")
 LEAST, MOST = (
@@ -150,7 +150,7 @@ def test_changed_kernels_and_compilers_are_tuned_anew(
 def test_no_shapes_change_a_bit(
     tmp_path: Path, rng: np.random.Generator, pixel_format: PixelFormat, options: Options
 ) -> None:
-    one = frame_of(rng, Geometry(333, 175, pixel_format), 3)
+    one = synthetic_frame(rng, Geometry(333, 175, pixel_format), 3)
     kernels = open_shim(tmp_path, one.geometry, options)
     wanted = run_step(kernels, one, options)
     few = replace(LEAST, **{name: 2 for name in CHOICES})
@@ -171,7 +171,7 @@ def test_a_tuned_lane_gives_the_same_bits(
     options: Options,
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    frames = [frame_of(rng, Geometry(1000, 601, pixel_format), kind) for kind in (3, 4, 3)]
+    frames = [synthetic_frame(rng, Geometry(1000, 601, pixel_format), kind) for kind in (3, 4, 3)]
     wanted = enhance_all("cuda:0", frames, options)
     for shapes in (LEAST, MOST):
         store(autotune_cache.key_of(0), shapes, cache_folder())

@@ -29,7 +29,7 @@ def _geometry(luma: torch.Tensor) -> Geometry:
 
 @torch.library.custom_op("lumaflow::clahe", mutates_args=())
 def clahe(luma: torch.Tensor, clip_limit: float, columns: int, rows: int) -> torch.Tensor:
-    """(H, W) uint8 -> (H, W) uint8, by the mapping the plane makes itself."""
+    """(H, W) uint8 -> (H, W) uint8, CLAHE with the LUTs of the plane itself."""
     shown = torch.empty_like(luma)
     equalization = Equalization(clip_limit=clip_limit, tiles=(columns, rows))
     functions.clahe(luma, equalization, **_into(shown))

@@ -1,4 +1,4 @@
-"""The rule of the previous mapping over real videos: every one that decodes, frame by frame."""
+"""The rule of the previous LUT (spec 5) on every frame of real videos."""
 
 from collections.abc import Iterator
 from itertools import groupby, islice
@@ -8,14 +8,14 @@ import av
 import numpy as np
 
 import oracle
+from lane_helpers import enhance_all
 from lumaflow import Enhanced, Equalization, Frame, LutKind, Mode, Options, PixelFormat
-from one import enhance_all
 
 FRAMES = 40
 CLAHE_FRAMES = 3
 
 
-def test_every_frame_of_every_video_is_seen_through_the_one_before(shared_data):
+def test_every_frame_of_every_video_uses_the_lut_of_the_previous_good_frame(shared_data):
     decoded = 0
     for path in sorted((shared_data / "videos").iterdir()):
         for _, shot in groupby(gray_frames(path), key=lambda frame: frame.geometry):
@@ -27,7 +27,7 @@ def test_every_frame_of_every_video_is_seen_through_the_one_before(shared_data):
 
 
 def gray_frames(path: Path) -> Iterator[Frame]:
-    """The first frames of a video, as far as it decodes."""
+    """Yield the first frames of a video, until decoding fails."""
     try:
         with av.open(path) as container:
             for shot in islice(container.decode(container.streams.video[0]), FRAMES):
@@ -37,8 +37,8 @@ def gray_frames(path: Path) -> Iterator[Frame]:
         return
 
 
-def teachers(frames: list[Frame]) -> list[int]:
-    """The number of the frame whose mapping each frame is seen through: its own before any good one."""
+def lut_sources(frames: list[Frame]) -> list[int]:
+    """Return for each frame the number of the frame whose LUT it uses; its own before any good frame."""
     numbers, last = [], None
     for number, frame in enumerate(frames):
         numbers.append(number if last is None else last)
@@ -48,11 +48,11 @@ def teachers(frames: list[Frame]) -> list[int]:
 
 
 def assert_rule(frames: list[Frame], results: list[Enhanced], where: str) -> list[int]:
-    """Kind, age and pts of every result; returns the teachers."""
-    numbers = teachers(frames)
-    for number, (teacher, frame, result) in enumerate(zip(numbers, frames, results, strict=True)):
-        assert result.lut_age == number - teacher, where
-        assert result.lut_kind == (LutKind.OWN if teacher == number else LutKind.PREVIOUS), where
+    """Kind, age and pts of every result; returns the lut_sources."""
+    numbers = lut_sources(frames)
+    for number, (lut_source, frame, result) in enumerate(zip(numbers, frames, results, strict=True)):
+        assert result.lut_age == number - lut_source, where
+        assert result.lut_kind == (LutKind.OWN if lut_source == number else LutKind.PREVIOUS), where
         assert (result.sequence, result.frame.pts) == (number, frame.pts), where
     return numbers
 
@@ -60,13 +60,13 @@ def assert_rule(frames: list[Frame], results: list[Enhanced], where: str) -> lis
 def assert_equalized(frames: list[Frame], where: str) -> None:
     results = enhance_all("cpu", frames, Options(Equalization(Mode.EQUALIZE)))
     luts = [oracle.equalize_lut(oracle.histogram(frame.pixels)) for frame in frames]
-    for teacher, frame, result in zip(assert_rule(frames, results, where), frames, results, strict=True):
-        np.testing.assert_array_equal(result.frame.pixels, luts[teacher][frame.pixels], where)
+    for lut_source, frame, result in zip(assert_rule(frames, results, where), frames, results, strict=True):
+        np.testing.assert_array_equal(result.frame.pixels, luts[lut_source][frame.pixels], where)
 
 
 def assert_clahe(frames: list[Frame], where: str) -> None:
     results = enhance_all("cpu", frames, Options(Equalization(Mode.CLAHE)))
     luts = [oracle.clahe_luts(frame.pixels, 2.0, (8, 8)) for frame in frames]
-    for teacher, frame, result in zip(assert_rule(frames, results, where), frames, results, strict=True):
-        shown = oracle.apply_clahe(frame.pixels, luts[teacher])
+    for lut_source, frame, result in zip(assert_rule(frames, results, where), frames, results, strict=True):
+        shown = oracle.apply_clahe(frame.pixels, luts[lut_source])
         np.testing.assert_array_equal(result.frame.pixels, shown, where)

@@ -1,4 +1,4 @@
-"""Pictures made by code: the sizes and contents at which image algorithms go wrong."""
+"""Synthetic images: sizes and contents at which image algorithms fail."""
 
 from collections.abc import Iterator
 
@@ -9,17 +9,17 @@ SIZES = (
     (1, 1), (1, 2), (2, 1), (1, 97), (97, 1), (1, 16), (16, 1), (2, 2), (3, 5), (7, 7), (8, 8), (13, 11),
     (15, 17), (16, 16), (17, 15), (23, 64), (31, 37), (32, 32), (53, 41), (61, 47), (64, 48), (67, 101),
 )  # fmt: skip
-"""(height, width): single pixels and lines, primes, fewer pixels than tiles, and even ones."""
+"""(height, width): single pixels and lines, primes, fewer pixels than tiles, and multiples of tiles."""
 
 
-def pictures(rng: np.random.Generator, count: int = 300) -> Iterator[NDArray[np.uint8]]:
-    """`count` gray pictures (H, W) uint8 over every size and kind."""
+def gray_images(rng: np.random.Generator, count: int = 300) -> Iterator[NDArray[np.uint8]]:
+    """Yield `count` gray images (H, W) uint8 of every size and kind."""
     for number in range(count):
-        yield picture(rng, SIZES[number % len(SIZES)], number // len(SIZES) + number)
+        yield gray_image(rng, SIZES[number % len(SIZES)], number // len(SIZES) + number)
 
 
-def picture(rng: np.random.Generator, size: tuple[int, int], kind: int) -> NDArray[np.uint8]:
-    """One gray picture; `kind` goes round constant, two levels, dark, uniform noise, smooth, narrow."""
+def gray_image(rng: np.random.Generator, size: tuple[int, int], kind: int) -> NDArray[np.uint8]:
+    """Return a gray image; `kind` modulo 6: constant, two levels, dark, noise, smooth, low contrast."""
     height, width = size
     match kind % 6:
         case 0:
@@ -37,9 +37,9 @@ def picture(rng: np.random.Generator, size: tuple[int, int], kind: int) -> NDArr
             return rng.integers(100, 110, size, dtype=np.uint8)
 
 
-def colored(rng: np.random.Generator, count: int = 300) -> Iterator[NDArray[np.uint8]]:
-    """`count` BGR pictures (H, W, 3) uint8: noise, gray, and channels of different kinds."""
+def color_images(rng: np.random.Generator, count: int = 300) -> Iterator[NDArray[np.uint8]]:
+    """Yield `count` BGR images (H, W, 3) uint8: gray ones, and ones with channels of different kinds."""
     for number in range(count):
         size = SIZES[number % len(SIZES)]
         kinds = rng.integers(0, 6, 3) if number % 3 else np.repeat(rng.integers(0, 6), 3)
-        yield np.ascontiguousarray(np.stack([picture(rng, size, int(kind)) for kind in kinds], axis=2))
+        yield np.ascontiguousarray(np.stack([gray_image(rng, size, int(kind)) for kind in kinds], axis=2))

@@ -1,4 +1,4 @@
-"""One frame, or a few, through a lane opened for them."""
+"""Run frames through a lane."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,29 +9,29 @@ from numpy.typing import NDArray
 from lumaflow import Enhanced, Frame, HeatMap, Options, PixelFormat, open_lane
 
 
-def frame(pixels: NDArray[np.uint8], corrupt: bool = False) -> Frame:
-    """Gray or BGR pixels as a frame."""
+def make_frame(pixels: NDArray[np.uint8], corrupt: bool = False) -> Frame:
+    """Wrap gray or BGR pixels in a frame."""
     return Frame(pixels, PixelFormat.GRAY8 if pixels.ndim == 2 else PixelFormat.BGR24, corrupt=corrupt)
 
 
 def enhance(device: str, pixels: NDArray[np.uint8], options: Options) -> Enhanced:
-    """The first frame of a fresh lane: it is seen through its own mapping."""
-    return enhance_all(device, [frame(pixels)], options)[0]
+    """Return the result of the first frame of a new lane, which uses its own LUT."""
+    return enhance_all(device, [make_frame(pixels)], options)[0]
 
 
 def enhance_all(device: str, frames: Iterable[Frame], options: Options) -> list[Enhanced]:
-    """Frames of one geometry through one lane, one after the other; the results outlive the lane."""
+    """Run frames of one geometry through one lane, one at a time; return copies of the results."""
     frames = list(frames)
     with open_lane(device, frames[0].geometry, options) as lane:
         results = []
         for one in frames:
             lane.submit(one)
-            results.append(kept(lane.collect()))
+            results.append(copy_result(lane.collect()))
         return results
 
 
-def kept(enhanced: Enhanced) -> Enhanced:
-    """The same result in arrays of its own, for the lane will reuse these."""
+def copy_result(enhanced: Enhanced) -> Enhanced:
+    """Copy a result, whose arrays the lane will overwrite."""
     heatmap = enhanced.heatmap and HeatMap(
         enhanced.heatmap.deviation.copy(), enhanced.heatmap.distance.copy()
     )

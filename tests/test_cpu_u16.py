@@ -1,12 +1,12 @@
-"""Deep gray on the CPU against OpenCV's 16-bit CLAHE and against the formulas, number by number."""
+"""Gray above 8 bits on the CPU lane, against OpenCV's 16-bit CLAHE and against the formulas."""
 
 import cv2
 import numpy as np
 import pytest
 
-from frames import frame_of
+from lane_helpers import enhance_all
 from lumaflow import Equalization, Frame, Geometry, Mode, Options, Output, PixelFormat
-from one import enhance_all
+from synthetic_frames import synthetic_frame
 
 DEPTHS = {
     10: PixelFormat.GRAY10,
@@ -25,9 +25,9 @@ def shown(pixels, bits, mode, output=Output.SAME, clip=2.0, tiles=(8, 8)):
 
 @pytest.mark.parametrize("bits", DEPTHS)
 @pytest.mark.parametrize("clip", [0.0, 2.0, 40.0])
-def test_clahe_is_opencvs_of_the_shifted_frame_at_every_depth(rng, bits, clip):
+def test_clahe_equals_opencv_on_the_shifted_frame_at_every_depth(rng, bits, clip):
     for kind, size in enumerate(SIZES):
-        pixels = frame_of(rng, Geometry(size[1], size[0], DEPTHS[bits]), kind).pixels
+        pixels = synthetic_frame(rng, Geometry(size[1], size[0], DEPTHS[bits]), kind).pixels
         tiles = [(8, 8), (3, 5), (1, 1)][kind % 3]
         clahe = cv2.createCLAHE(clip, tiles)
         clahe.setBitShift(16 - bits)
@@ -37,15 +37,15 @@ def test_clahe_is_opencvs_of_the_shifted_frame_at_every_depth(rng, bits, clip):
 
 
 @pytest.mark.parametrize("bits", DEPTHS)
-def test_clipped_is_opencvs_clahe_of_one_tile_at_every_depth(rng, bits):
-    pixels = frame_of(rng, Geometry(61, 53, DEPTHS[bits]), 4).pixels
+def test_clipped_equals_opencv_clahe_with_one_tile_at_every_depth(rng, bits):
+    pixels = synthetic_frame(rng, Geometry(61, 53, DEPTHS[bits]), 4).pixels
     clahe = cv2.createCLAHE(2.0, (1, 1))
     clahe.setBitShift(16 - bits)
     expected = clahe.apply(pixels << (16 - bits)) >> (16 - bits)
     np.testing.assert_array_equal(shown(pixels, bits, Mode.CLIPPED).frame.pixels, expected)
 
 
-def test_a_12_bit_frame_of_real_size_is_opencvs(rng):
+def test_a_large_12_bit_frame_equals_opencv(rng):
     pixels = (rng.binomial(4095, 0.1, (1080, 1920)) + rng.integers(0, 500, (1080, 1920))).astype(np.uint16)
     clahe = cv2.createCLAHE(2.0, (8, 8))
     clahe.setBitShift(4)
@@ -53,7 +53,7 @@ def test_a_12_bit_frame_of_real_size_is_opencvs(rng):
     np.testing.assert_array_equal(shown(pixels, 12, Mode.CLAHE).frame.pixels, expected)
 
 
-def test_the_display_equalises_from_native_bins_not_from_shifted_ones():
+def test_display_output_is_equalised_from_the_bins_at_full_depth():
     pixels = np.array([[100, 101, 102, 103]], np.uint16)
     result = shown(pixels, 12, Mode.EQUALIZE, Output.DISPLAY)
     np.testing.assert_array_equal(result.frame.pixels, [[0, 85, 170, 255]])
@@ -62,14 +62,14 @@ def test_the_display_equalises_from_native_bins_not_from_shifted_ones():
 
 
 @pytest.mark.parametrize("mode", [Mode.IDENTITY, Mode.EQUALIZE, Mode.STRETCH])
-def test_a_constant_frame_is_shown_by_its_level(mode):
+def test_a_constant_frame_keeps_its_level(mode):
     for level, seen in ((0, 0), (8, 0), (9, 1), (2048, 128), (4095, 255)):  # 255 / 4095 of each
         pixels = np.full((5, 7), level, np.uint16)
         assert (shown(pixels, 12, mode, Output.DISPLAY).frame.pixels == seen).all()
         assert (shown(pixels, 12, mode).frame.pixels == level).all()
 
 
-def test_the_stretch_leaves_out_a_thousandth_at_either_end():
+def test_stretch_clips_a_thousandth_at_each_end():
     pixels = np.full(4000, 1000, np.uint16)
     pixels[:3], pixels[3:2000] = 5, 700  # 3 of 4000 are less than a thousandth, so 700 becomes black
     pixels[-3:] = 4000
@@ -81,10 +81,10 @@ def test_the_stretch_leaves_out_a_thousandth_at_either_end():
 
 
 @pytest.mark.parametrize("output", Output)
-def test_luts_of_deep_frames_are_total_and_monotone(rng, output):
+def test_luts_above_8_bits_are_monotone(rng, output):
     for mode in (Mode.EQUALIZE, Mode.CLIPPED, Mode.CLAHE, Mode.STRETCH):
         for kind in range(6):
-            pixels = frame_of(rng, Geometry(40, 30, PixelFormat.GRAY14), kind).pixels
+            pixels = synthetic_frame(rng, Geometry(40, 30, PixelFormat.GRAY14), kind).pixels
             lut = shown(pixels, 14, mode, output).lut.astype(int)
             assert lut.shape[2] == 1 << 14
             assert (np.diff(lut, axis=2) >= 0).all()
