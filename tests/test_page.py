@@ -19,7 +19,7 @@ from browser import chromium, filmed, needs_chromium, scene
 from cameras import rtsp_server
 from conftest import RunningService
 from lumaflow_service.config.options import SourceOptions
-from lumaflow_service.webrtc.peers import available
+from lumaflow_service.webrtc.peers import webrtc_installed
 
 pytestmark = needs_chromium
 SLOW_MS = 20_000
@@ -557,7 +557,7 @@ def test_without_websockets_pictures_come_as_mjpeg(page: Page, address: str) -> 
     assert page.locator("#age").inner_text() == "–"
 
 
-@pytest.mark.skipif(not available(), reason="the extra is missing; type: pip install -e '.[webrtc]'")
+@pytest.mark.skipif(not webrtc_installed(), reason="the extra is missing; type: pip install -e '.[webrtc]'")
 def test_pictures_come_by_webrtc_when_asked_to(page: Page, address: str) -> None:
     open_source(page, address)
     for transport, age in (("webrtc", "^–$"), ("socket", r"^\d+$")):
