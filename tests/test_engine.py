@@ -1,11 +1,10 @@
-"""The async side of a worker, with a real worker and no HTTP."""
+"""The engine with a real worker process, without HTTP."""
 
 import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -19,7 +18,7 @@ from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.metrics import Metrics
 from lumaflow_service.control.sources import FrameRequest, Sources
 from lumaflow_service.errors import BadFrameError, BusyError, WorkerUnavailableError
-from lumaflow_service.ipc.backoff import crash_backoff_seconds
+from lumaflow_service.ipc.backoff import backoff_seconds, crash_backoff_seconds
 from lumaflow_service.ipc.child import Child
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.media_type import MediaType
@@ -58,14 +57,14 @@ async def ready(engine: Engine) -> None:
             await asyncio.sleep(0.02)
 
 
-def filled(ring: SlotRing) -> SlotLease:
+def filled_slot(ring: SlotRing) -> SlotLease:
     """A slot with a frame in it."""
     slot = ring.acquire()
     slot.buffer("frame", len(FRAME))[:] = FRAME
     return slot
 
 
-def starting(check: Callable[[Engine], Awaitable[None]]) -> None:
+def with_starting_engine(check: Callable[[Engine], Awaitable[None]]) -> None:
     """Run `check` with an engine whose worker has just been started."""
 
     async def run() -> None:
@@ -84,7 +83,7 @@ def starting(check: Callable[[Engine], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-def test_a_signal_to_the_whole_group_does_not_reach_a_worker_that_starts() -> None:
+def test_signals_do_not_kill_a_starting_worker() -> None:
     async def check(engine: Engine) -> None:
         first = engine.pid
         assert first
@@ -93,28 +92,28 @@ def test_a_signal_to_the_whole_group_does_not_reach_a_worker_that_starts() -> No
         await ready(engine)
         assert engine.pid == first
 
-    starting(check)
+    with_starting_engine(check)
 
 
-def test_the_last_words_of_a_child_that_left_mail_unread_are_heard() -> None:
+def test_messages_of_a_child_that_closed_with_unread_messages_are_read() -> None:
     async def run() -> list[Message]:
         ours, theirs = socket_pair()
         ours.setblocking(False)
-        heard: list[Message] = []
-        gone = asyncio.Event()
+        received: list[Message] = []
+        exited = asyncio.Event()
         with subprocess.Popen([sys.executable, "-c", ""]) as process:
-            child = Child(process, ours, heard.append, gone.set)
+            child = Child(process, ours, received.append, exited.set)
             child.send(Job(0, Op.PING))
             send(theirs, Reply(0, "DeviceError", "no GPU"))
             theirs.close()
             asyncio.get_running_loop().add_reader(ours, child.read)
-            await asyncio.wait_for(gone.wait(), 5)
-        return heard
+            await asyncio.wait_for(exited.wait(), 5)
+        return received
 
     assert [reply.text for reply in asyncio.run(run()) if isinstance(reply, Reply)] == ["no GPU"]
 
 
-def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_start_reports_that_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(engine: Engine) -> None:
         while "compiling" not in engine.unavailable_reason:
             assert engine.unavailable_reason == "the worker is starting; try again in a few seconds"
@@ -125,14 +124,14 @@ def test_a_start_that_takes_long_is_said_to_compile(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("lumaflow_service.control.engine.COMPILE_HINT_SECONDS", 0.0)
     with capture_logs() as events:
-        starting(check)
-    said = {event["event"].partition(",")[0] for event in events}
-    assert said == {"compiling the lanes", "worker started", "worker ready"}
+        with_starting_engine(check)
+    logged = {event["event"].partition(",")[0] for event in events}
+    assert logged == {"compiling the lanes", "worker started", "worker ready"}
 
 
-def test_jobs_are_answered_and_slots_come_back() -> None:
+def test_jobs_get_replies_and_slots_are_freed() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
-        slots = [filled(ring) for _ in range(4)]
+        slots = [filled_slot(ring) for _ in range(4)]
         replies = await asyncio.gather(*(engine.call(JOB, slot) for slot in slots))
         assert [reply.lut for reply in replies] == ["own", "previous", "previous", "previous"]
         assert ring.in_use == 4
@@ -143,9 +142,9 @@ def test_jobs_are_answered_and_slots_come_back() -> None:
     with_engine(check)
 
 
-def test_a_slot_whose_client_left_is_free_only_after_the_reply() -> None:
+def test_the_slot_of_a_cancelled_call_is_free_only_after_the_reply() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
-        slot = filled(ring)
+        slot = filled_slot(ring)
         waiting = asyncio.create_task(engine.call(JOB, slot))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -159,10 +158,10 @@ def test_a_slot_whose_client_left_is_free_only_after_the_reply() -> None:
     with_engine(check)
 
 
-def test_a_poison_frame_is_refused_after_two_deaths() -> None:
+def test_a_frame_is_refused_after_it_crashed_two_workers() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
         for _ in range(2):
-            slot = filled(ring)
+            slot = filled_slot(ring)
             assert engine.pid
             os.kill(engine.pid, signal.SIGSTOP)
             waiting = asyncio.create_task(engine.call(JOB, slot))
@@ -173,7 +172,7 @@ def test_a_poison_frame_is_refused_after_two_deaths() -> None:
             slot.settle()
             assert not engine.ready
             await ready(engine)
-        slot = filled(ring)
+        slot = filled_slot(ring)
         with pytest.raises(BadFrameError, match="died 2 times"):
             await engine.call(JOB, slot)
         slot.buffer("frame", 1)[0] = 77
@@ -182,16 +181,16 @@ def test_a_poison_frame_is_refused_after_two_deaths() -> None:
     with_engine(check)
 
 
-def test_a_device_that_is_not_there_is_a_failure_for_good() -> None:
+def test_a_missing_device_is_a_permanent_failure() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
         with pytest.raises(WorkerUnavailableError):
-            await engine.call(JOB, filled(ring))
+            await engine.call(JOB, filled_slot(ring))
 
     engine = with_engine(check, "cuda:77")
     assert "cannot use cuda:77" in str(engine.failure)
 
 
-def test_a_queue_takes_so_many_frames_and_no_more() -> None:
+def test_the_queue_depth_is_limited() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
         sources = Sources(engine, Metrics(CollectorRegistry()), max_sources=2, queue_depth=2)
         with sources.enqueue("gate"), sources.enqueue("gate"):
@@ -208,7 +207,7 @@ def test_a_source_counts_its_frames() -> None:
     async def check(engine: Engine, ring: SlotRing) -> None:
         sources = Sources(engine, Metrics(CollectorRegistry()), max_sources=2, queue_depth=2)
         for number in range(3):
-            slot = filled(ring)
+            slot = filled_slot(ring)
             with sources.enqueue("gate") as source:
                 reply = await sources.enhance(
                     source, slot, FrameRequest(MediaType.RAW, len(FRAME), 0.0, GRAY)
@@ -222,10 +221,15 @@ def test_a_source_counts_its_frames() -> None:
     with_engine(check)
 
 
-@pytest.mark.parametrize(("deaths", "pause"), [(1, 0), (4, 0), (5, 1), (6, 2), (8, 8), (10, 30), (60, 30)])
-def test_pauses_grow_when_deaths_are_many(deaths: int, pause: float) -> None:
-    assert crash_backoff_seconds(deque(100.0 + n for n in range(deaths))) == pytest.approx(pause)
+@pytest.mark.parametrize(("crashes", "delay"), [(1, 0), (4, 0), (5, 1), (6, 2), (8, 8), (10, 30), (60, 30)])
+def test_delays_grow_with_many_crashes(crashes: int, delay: float) -> None:
+    assert crash_backoff_seconds([100.0 + n for n in range(crashes)]) == pytest.approx(delay)
 
 
-def test_deaths_long_ago_are_forgiven() -> None:
-    assert crash_backoff_seconds(deque([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 100.0])) == 0
+def test_old_crashes_do_not_count() -> None:
+    assert crash_backoff_seconds([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 100.0]) == 0
+
+
+def test_backoff_doubles_up_to_30_seconds() -> None:
+    assert [backoff_seconds(failures) for failures in range(7)] == [1, 2, 4, 8, 16, 30, 30]
+    assert backoff_seconds(100_000) == 30

@@ -1,4 +1,4 @@
-"""Percentiles over the last minute: right within 5 %, and forgotten after it."""
+"""Percentiles over the last minute: correct within 5 %, without older durations."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from lumaflow_service.control.latency import Latency
 
 
 class Clock:
-    """Time that passes only when told."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -26,13 +26,13 @@ def test_percentiles_are_within_five_percent(rng: np.random.Generator) -> None:
     assert p99 == pytest.approx(np.quantile(took, 0.99), rel=0.05)
 
 
-def test_names_stay_in_the_order_they_came() -> None:
+def test_names_keep_the_order_of_the_first_add() -> None:
     latency = Latency(Clock())
     latency.add({"upload": 1e-3, "histogram": 2e-3, "apply": 3e-3})
     assert list(latency.percentiles()) == ["upload", "histogram", "apply"]
 
 
-def test_what_is_older_than_a_minute_is_forgotten() -> None:
+def test_durations_older_than_a_minute_do_not_count() -> None:
     clock = Clock()
     latency = Latency(clock)
     latency.add({"apply": 1.0})
@@ -47,7 +47,7 @@ def test_what_is_older_than_a_minute_is_forgotten() -> None:
     assert latency.percentiles() == {}
 
 
-def test_nothing_that_takes_no_time_breaks_it() -> None:
+def test_a_duration_of_zero_is_counted() -> None:
     latency = Latency(Clock())
     latency.add({"upload": 0.0})
     assert latency.percentiles()["upload"].p50 == pytest.approx(1e-6)

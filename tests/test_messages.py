@@ -2,7 +2,9 @@
 
 import pytest
 
-from lumaflow.errors import DeviceLostError, LumaflowError
+from lumaflow.errors import DeviceLostError, FrameError, LumaflowError
+from lumaflow.formats import Alignment, Color, Matrix, PixelFormat, Range
+from lumaflow.geometry import Geometry
 from lumaflow_service.errors import BadFrameError
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.media_type import MediaType
@@ -16,7 +18,7 @@ from lumaflow_service.ipc.messages import (
     WorkerStarted,
     error_of,
 )
-from lumaflow_service.ipc.transport import pack, socket_pair, unpack
+from lumaflow_service.ipc.transport import pack, receive, send, socket_pair, unpack
 
 MESSAGES = [
     Job(
@@ -44,7 +46,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
-def test_a_message_arrives_as_it_was_sent(
+def test_a_received_message_equals_the_sent_one(
     message: Job | Reply | WorkerStarted | SlotGranted | FrameReady,
 ) -> None:
     near, far = socket_pair()
@@ -53,7 +55,7 @@ def test_a_message_arrives_as_it_was_sent(
         assert unpack(far.recv(65536)) == message
 
 
-def test_messages_keep_their_borders() -> None:
+def test_messages_keep_their_boundaries() -> None:
     near, far = socket_pair()
     with near, far:
         near.send(pack(SlotGranted(1, 1)))
@@ -73,7 +75,7 @@ def test_messages_keep_their_borders() -> None:
         b'["SlotGranted",{"a":1}]',
     ],
 )
-def test_what_is_no_message_is_a_value_error(packet: bytes) -> None:
+def test_an_invalid_packet_is_a_value_error(packet: bytes) -> None:
     with pytest.raises(ValueError, match="expected a message, got a packet"):
         unpack(packet)
 
@@ -87,11 +89,46 @@ def test_what_is_no_message_is_a_value_error(packet: bytes) -> None:
         ("SystemExit", LumaflowError),
     ],
 )
-def test_an_error_comes_back_as_its_own_class(name: str, kind: type[LumaflowError]) -> None:
+def test_an_error_keeps_its_class(name: str, kind: type[LumaflowError]) -> None:
     error = error_of(Reply(1, name, "expected this, got that"))
     assert type(error) is kind
     assert str(error) == "expected this, got that"
 
 
-def test_no_error_is_none() -> None:
+def test_success_has_no_error() -> None:
     assert error_of(Reply(1)) is None
+
+
+def test_receive_ends_when_the_other_end_closes() -> None:
+    near, far = socket_pair()
+    with near:
+        with far:
+            send(far, SlotGranted(1, 1))
+        assert list(receive(near)) == [SlotGranted(1, 1)]
+
+
+def test_a_message_to_a_closed_connection_is_lost_without_an_error() -> None:
+    near, far = socket_pair()
+    far.close()
+    with near:
+        send(near, SlotGranted(1, 1))
+        assert list(receive(near)) == []
+
+
+@pytest.mark.parametrize("pixel_format", PixelFormat)
+def test_geometry_json_keeps_geometry_and_matrix(pixel_format: PixelFormat) -> None:
+    geometry = Geometry(64, 48, pixel_format, alignment=Alignment.MSB)
+    message = FrameReady(0, 1, GeometryJson.of(geometry, Matrix.BT709))
+    received = unpack(pack(message))
+    assert isinstance(received, FrameReady)
+    assert received.geometry.geometry == geometry
+    assert received.geometry.color == Color(geometry.range, Matrix.BT709)
+
+
+def test_geometry_json_checks_its_values_when_read() -> None:
+    assert GeometryJson(4, 4, "i420").geometry.range is Range.LIMITED
+    with pytest.raises(FrameError):
+        _ = GeometryJson(0, 4, "gray8").geometry
+    for wrong in (GeometryJson(4, 4, "cmyk"), GeometryJson(4, 4, "gray8", matrix="bt2100")):
+        with pytest.raises(ValueError, match="is not a valid"):
+            _ = wrong.color

@@ -1,4 +1,4 @@
-"""Metrics: names and labels that dashboards rely on."""
+"""Metrics: the names and labels that dashboards use."""
 
 import re
 
@@ -35,7 +35,7 @@ def test_an_enhanced_frame_is_counted_once_everywhere(metrics: Metrics) -> None:
         assert line in text
 
 
-def test_stage_buckets_tell_microseconds_apart(metrics: Metrics) -> None:
+def test_stage_buckets_resolve_microseconds(metrics: Metrics) -> None:
     metrics.frame_enhanced("gate", REPLY, 0.05)
     text = metrics.exposition().decode()
     assert 'lumaflow_stage_seconds_bucket{device="cpu",le="2e-05",stage="lut"} 0.0' in text
@@ -58,7 +58,7 @@ def test_ten_thousand_ids_make_a_bounded_number_of_series(metrics: Metrics) -> N
     assert 'source="other"} 9744.0' in metrics.exposition().decode()
 
 
-def test_an_id_that_only_sent_garbage_gets_no_label(metrics: Metrics) -> None:
+def test_a_source_without_a_good_frame_gets_no_label(metrics: Metrics) -> None:
     metrics.frame_failed("stranger", BadFrameError("garbage"))
     text = metrics.exposition().decode()
     assert "stranger" not in text
@@ -74,7 +74,7 @@ def test_an_id_that_only_sent_garbage_gets_no_label(metrics: Metrics) -> None:
         (ZeroDivisionError(), "error", "internal"),
     ],
 )
-def test_a_lost_frame_is_counted_by_reason(
+def test_a_failed_frame_is_counted_by_reason(
     metrics: Metrics, error: Exception, outcome: str, reason: str
 ) -> None:
     metrics.source_label("gate")
@@ -84,7 +84,7 @@ def test_a_lost_frame_is_counted_by_reason(
     assert f'lumaflow_dropped_total{{reason="{reason}",source="gate"}} 1.0' in text
 
 
-def test_the_states_of_a_deleted_source_go_and_its_counts_stay(metrics: Metrics) -> None:
+def test_a_removed_source_loses_its_gauges_and_keeps_its_counters(metrics: Metrics) -> None:
     metrics.frame_enhanced("gate", REPLY, 0.05)
     metrics.source_up.labels("gate").set(1)
     metrics.remove_source("gate")
@@ -100,7 +100,7 @@ def reported(metrics: Metrics, **report: object) -> str:
     return metrics.exposition().decode()
 
 
-def test_a_late_frame_is_dropped_but_not_lost(metrics: Metrics) -> None:
+def test_a_late_frame_is_dropped_but_has_no_outcome(metrics: Metrics) -> None:
     text = reported(metrics, dropped={"late": 7, "no_key_frame": 2})
     assert 'lumaflow_dropped_total{reason="late",source="gate"} 7.0' in text
     assert 'lumaflow_frames_total{outcome="dropped",source="gate"} 2.0' in text
@@ -113,7 +113,7 @@ def test_a_corrupt_frame_that_is_enhanced_counts_once(metrics: Metrics) -> None:
     assert 'outcome="ok"' not in text
 
 
-def test_what_outputs_leave_out_was_enhanced_and_counts_apart(metrics: Metrics) -> None:
+def test_frames_dropped_by_outputs_are_counted_separately(metrics: Metrics) -> None:
     metrics.frame_enhanced("gate", REPLY, 0.05)
     outputs = [{"name": f"record-{n}", "state": "working", "dropped": n} for n in (1, 2)]
     text = reported(metrics, outputs=outputs)
@@ -122,7 +122,7 @@ def test_what_outputs_leave_out_was_enhanced_and_counts_apart(metrics: Metrics) 
     assert "lumaflow_dropped_total{" not in text
 
 
-def test_the_outputs_of_a_removed_camera_go(metrics: Metrics) -> None:
+def test_the_gauges_of_a_removed_camera_are_removed(metrics: Metrics) -> None:
     outputs = [{"name": "record-1", "state": "working", "dropped": 0, "free_bytes": 1}]
     assert "lumaflow_output_up{" in reported(metrics, outputs=outputs)
     metrics.remove_source("gate")
@@ -132,7 +132,7 @@ def test_the_outputs_of_a_removed_camera_go(metrics: Metrics) -> None:
     assert "lumaflow_disk_free_bytes 1.0" not in text
 
 
-def test_the_fullest_disk_that_is_recorded_to_counts(metrics: Metrics) -> None:
+def test_free_space_is_that_of_the_fullest_recording_disk(metrics: Metrics) -> None:
     outputs = [{"name": f"record-{n}", "state": "working", "dropped": 0, "free_bytes": n} for n in (7, 5)]
     reported(metrics, outputs=[*outputs, {"name": "publish-3", "state": "working", "dropped": 0}])
     metrics.update_gauges("cpu", 0, 8)
@@ -151,7 +151,7 @@ def test_restarts_count_from_zero_so_that_the_first_is_an_increase(metrics: Metr
         assert f'lumaflow_worker_restarts_total{{device="cpu",reason="{reason}"}} 0.0' in text
 
 
-def test_states_tell_how_full_ring_and_disk_are(metrics: Metrics) -> None:
+def test_gauges_show_slots_in_use_and_free_disk_space(metrics: Metrics) -> None:
     metrics.update_gauges("cuda:0", 3, 8)
     text = metrics.exposition().decode()
     assert 'lumaflow_slots_in_use{device="cuda:0"} 3.0' in text
@@ -159,14 +159,14 @@ def test_states_tell_how_full_ring_and_disk_are(metrics: Metrics) -> None:
     assert float(re.findall(r"^lumaflow_disk_free_bytes (\S+)", text, re.M)[0]) > 0
 
 
-def test_the_memory_a_worker_tells_of_is_shown(metrics: Metrics) -> None:
+def test_the_memory_of_the_worker_is_shown(metrics: Metrics) -> None:
     metrics.set_worker_memory("cuda:0", Reply(1, device_bytes=3 << 20, pinned_bytes=1 << 20))
     text = metrics.exposition().decode()
     assert 'lumaflow_device_memory_bytes{device="cuda:0"} 3.145728e+06' in text
     assert 'lumaflow_pinned_memory_bytes{device="cuda:0"} 1.048576e+06' in text
 
 
-def test_before_a_worker_there_is_no_device_to_tell_of(metrics: Metrics) -> None:
+def test_without_a_worker_there_is_no_device_label(metrics: Metrics) -> None:
     metrics.update_gauges("", 0, 8)
     assert "lumaflow_slots_in_use{" not in metrics.exposition().decode()
 
@@ -184,7 +184,7 @@ EVERYTHING = CameraReport(
 
 
 @pytest.mark.parametrize("kind", ["clients", "cameras"])
-def test_a_scrape_of_64_sources_that_met_everything_is_under_200_kb(metrics: Metrics, kind: str) -> None:
+def test_a_scrape_of_64_sources_with_all_series_is_under_200_kb(metrics: Metrics, kind: str) -> None:
     for number in range(64):
         source = f"{number:02d}-entrance-left"
         for lut in LutKind:

@@ -1,4 +1,4 @@
-"""What a device's memory metric counts: all a lane takes, until it is closed."""
+"""The memory metric of a device counts the memory of a lane until it is closed."""
 
 import gc
 import subprocess
@@ -33,7 +33,7 @@ print(memory_usage("cpu").device_bytes - before.device_bytes, before.pinned_byte
 """
 
 
-def test_the_processor_counts_what_the_process_really_uses() -> None:
+def test_on_the_cpu_the_memory_of_the_process_is_counted() -> None:
     # In a process of its own: what the tests before gave back would be counted against it.
     printed = subprocess.run([sys.executable, "-c", GROW], capture_output=True, text=True, check=True).stdout
     grown, pinned = map(int, printed.split())

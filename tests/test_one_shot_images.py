@@ -1,4 +1,4 @@
-"""Trying images: the same as posting them, kept under an id for a while, within bounds."""
+"""One-shot images: enhanced like a first frame, stored under an id until they expire or are evicted."""
 
 import asyncio
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def png(picture: np.ndarray) -> bytes:
     return cv2.imencode(".png", picture)[1].tobytes()
 
 
-def test_a_tried_image_is_what_a_first_frame_would_be(client: httpx.Client) -> None:
+def test_a_one_shot_image_equals_a_first_frame(client: httpx.Client) -> None:
     options = '{"mode": "equalize"}'
     client.put("/v1/sources/like-a-trial", json={"options": {"mode": "equalize"}})
     frame = client.post("/v1/sources/like-a-trial/frames", content=png(PICTURE), headers=PNG)
@@ -46,7 +46,7 @@ def test_a_tried_image_is_what_a_first_frame_would_be(client: httpx.Client) -> N
     assert before.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_trial_is_no_source(client: httpx.Client) -> None:
+def test_a_one_shot_image_creates_no_source(client: httpx.Client) -> None:
     before = client.get("/v1/sources").json()["sources"]
     client.post("/v1/trials", content=png(PICTURE), headers=PNG)
     assert [one["id"] for one in client.get("/v1/sources").json()["sources"]] == [one["id"] for one in before]
@@ -62,7 +62,7 @@ def test_a_trial_is_no_source(client: httpx.Client) -> None:
         (png(PICTURE), "image/png", "{", 422, "JSON"),
     ],
 )
-def test_what_cannot_be_tried_is_refused_in_words(
+def test_an_invalid_image_or_option_is_refused(
     client: httpx.Client, content: bytes, media: str, options: str, status: int, words: str
 ) -> None:
     headers = {"Content-Type": media}
@@ -71,12 +71,12 @@ def test_what_cannot_be_tried_is_refused_in_words(
 
 
 @pytest.mark.parametrize("path", ["", "/before", "/after"])
-def test_an_unknown_trial_is_a_404(client: httpx.Client, path: str) -> None:
+def test_an_unknown_image_is_a_404(client: httpx.Client, path: str) -> None:
     answer = client.get(f"/v1/trials/AAAAAAAAAAAAAAAAAAAAAA{path}")
     assert (answer.status_code, "try the image again" in answer.json()["detail"]) == (404, True)
 
 
-def test_about_tells_limits_and_options(client: httpx.Client) -> None:
+def test_about_lists_limits_and_options(client: httpx.Client) -> None:
     about = client.get("/v1/about").json()
     assert (about["device"], about["max_bytes"], about["max_pixels"]) == ("cpu", 64 << 20, 1 << 24)
     assert about["options"] == SourceOptions().model_dump(mode="json")
@@ -87,13 +87,13 @@ def test_about_tells_limits_and_options(client: httpx.Client) -> None:
 class Worker:
     """Answers each job with 100 bytes."""
 
-    told: list[Job] = field(default_factory=list)
+    notified: list[Job] = field(default_factory=list)
 
     async def call(self, job: Job, slot: SlotLease) -> Reply:
         return Reply(1, length=100)
 
     def notify(self, job: Job) -> None:
-        self.told.append(job)
+        self.notified.append(job)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def slot() -> Iterator[SlotLease]:
 
 
 class Clock:
-    """Time that passes only when told."""
+    """A clock that the test sets."""
 
     now = 0.0
 
@@ -112,24 +112,24 @@ class Clock:
         return self.now
 
 
-def tried(trials: OneShotImages, slot: SlotLease) -> OneShotImage:
+def enhance_one(trials: OneShotImages, slot: SlotLease) -> OneShotImage:
     """One more trial of 100 bytes before and 100 after."""
     return asyncio.run(trials.enhance(slot, 100, MediaType.PNG, SourceOptions()))
 
 
-def test_the_oldest_give_way_to_new_ones(slot: SlotLease) -> None:
+def test_the_oldest_images_are_evicted(slot: SlotLease) -> None:
     trials = OneShotImages(Worker(), Clock(), max_bytes=450)  # type: ignore[arg-type]
-    first, second, third = (tried(trials, slot) for _ in range(3))
+    first, second, third = (enhance_one(trials, slot) for _ in range(3))
     with pytest.raises(UnknownImageError):
         trials.get(first.id)
     assert [trials.get(one.id) for one in (second, third)] == [second, third]
 
 
-def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: SlotLease) -> None:
+def test_an_image_expires_and_its_lane_is_closed_at_once(slot: SlotLease) -> None:
     worker, clock = Worker(), Clock()
     trials = OneShotImages(worker, clock)  # type: ignore[arg-type]
-    one = tried(trials, slot)
-    assert [job.op for job in worker.told] == [Op.FORGET]
+    one = enhance_one(trials, slot)
+    assert [job.op for job in worker.notified] == [Op.FORGET]
     clock.now = RETENTION_SECONDS - 1
     assert trials.seconds_left(trials.get(one.id)) == 1
     clock.now = RETENTION_SECONDS
@@ -137,7 +137,7 @@ def test_a_trial_is_forgotten_after_its_time_and_its_lane_at_once(slot: SlotLeas
         trials.get(one.id)
 
 
-def test_an_image_that_has_no_room_at_all_is_refused(slot: SlotLease) -> None:
+def test_an_image_larger_than_the_store_is_refused(slot: SlotLease) -> None:
     trials = OneShotImages(Worker(), max_bytes=199)  # type: ignore[arg-type]
     with pytest.raises(TooLargeError, match="expected at most 199 bytes of images, got 200"):
-        tried(trials, slot)
+        enhance_one(trials, slot)

@@ -1,4 +1,4 @@
-"""The slot ring: shared memory, handed out and taken back."""
+"""The slot ring and its leases in shared memory."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def ring() -> Iterator[SlotRing]:
     ring.close()
 
 
-def test_buffers_of_all_slots_are_apart(ring: SlotRing) -> None:
+def test_buffers_of_slots_do_not_overlap(ring: SlotRing) -> None:
     slots = [ring.acquire() for _ in range(3)]
     for number, slot in enumerate(slots):
         for place, name in enumerate(BUFFERS):
@@ -28,7 +28,7 @@ def test_buffers_of_all_slots_are_apart(ring: SlotRing) -> None:
             assert set(slot.buffer(name, 10_000)) == {number * 10 + place}
 
 
-def test_another_holder_of_the_descriptor_sees_the_same_bytes(ring: SlotRing) -> None:
+def test_a_second_mapping_of_the_descriptor_has_the_same_bytes(ring: SlotRing) -> None:
     slot = ring.acquire()
     other = SlotMemory(os.dup(ring.memory.fd), 3, 10_000)
     slot.buffer("frame", 4)[:] = b"seen"
@@ -37,27 +37,27 @@ def test_another_holder_of_the_descriptor_sees_the_same_bytes(ring: SlotRing) ->
     other.close()
 
 
-def test_memory_has_no_name_that_could_be_left_behind(ring: SlotRing) -> None:
+def test_the_memory_has_no_file_name(ring: SlotRing) -> None:
     before = set(os.listdir("/dev/shm"))
     other = SlotMemory.create(1, 1 << 20)
     assert set(os.listdir("/dev/shm")) == before
     other.close()
 
 
-def test_memory_that_was_not_touched_is_not_taken() -> None:
+def test_untouched_memory_is_not_allocated() -> None:
     memory = SlotMemory.create(8, 64 << 20)
     memory.buffer(7, "answer", 1)[0] = 1
     assert os.fstat(memory.fd).st_blocks * 512 < 1 << 20
     memory.close()
 
 
-def test_a_slot_is_handed_out_once(ring: SlotRing) -> None:
+def test_a_slot_is_leased_once(ring: SlotRing) -> None:
     assert len({ring.acquire().index for _ in range(3)}) == 3
     with pytest.raises(BusyError, match="all 3 slots"):
         ring.acquire()
 
 
-def test_kept_back_slots_are_for_others(ring: SlotRing) -> None:
+def test_reserved_slots_stay_free(ring: SlotRing) -> None:
     ring.acquire(reserved=2)
     with pytest.raises(BusyError):
         ring.acquire(reserved=2)
@@ -74,7 +74,7 @@ def test_generation_grows_with_every_use(ring: SlotRing) -> None:
         ring.memory.check(slot.index, first)
 
 
-def test_a_slot_in_flight_is_free_only_when_settled(ring: SlotRing) -> None:
+def test_a_handed_over_slot_is_free_only_when_settled(ring: SlotRing) -> None:
     with ring.acquire() as slot:
         slot.hand_over()
     assert ring.in_use == 1
@@ -82,7 +82,7 @@ def test_a_slot_in_flight_is_free_only_when_settled(ring: SlotRing) -> None:
     assert ring.in_use == 0
 
 
-def test_a_settled_slot_stays_taken_until_it_is_released(ring: SlotRing) -> None:
+def test_a_settled_slot_stays_leased_until_its_block_ends(ring: SlotRing) -> None:
     with ring.acquire() as slot:
         slot.hand_over()
         slot.settle()

@@ -1,4 +1,4 @@
-"""Tracing: a span a frame where a collector is named, nothing at all elsewhere."""
+"""Tracing: one span for each frame when a collector is configured, otherwise nothing."""
 
 import subprocess
 import sys
@@ -57,7 +57,7 @@ def test_a_frame_is_one_span_as_long_as_its_age(tracing: Tracing, spans: InMemor
     }
 
 
-def test_a_clients_trace_goes_on(tracing: Tracing, spans: InMemorySpanExporter) -> None:
+def test_a_span_joins_the_trace_of_the_client(tracing: Tracing, spans: InMemorySpanExporter) -> None:
     tracing.frame_enhanced("gate", REPLY, 0.05, f"00-{TRACE}-00f067aa0ba902b7-01")
     tracing.frame_enhanced("gate", REPLY, 0.05, "garbage")
     child, alone = spans.get_finished_spans()
@@ -66,7 +66,7 @@ def test_a_clients_trace_goes_on(tracing: Tracing, spans: InMemorySpanExporter) 
     assert alone.parent is None
 
 
-def test_a_lost_frame_is_a_failed_span(tracing: Tracing, spans: InMemorySpanExporter) -> None:
+def test_a_failed_frame_is_a_span_with_an_error(tracing: Tracing, spans: InMemorySpanExporter) -> None:
     tracing.frame_failed("gate", BusyError("wait"))
     (span,) = spans.get_finished_spans()
     assert span.status.status_code is StatusCode.ERROR
@@ -81,7 +81,7 @@ def test_without_a_collector_there_is_no_tracing_and_no_sdk() -> None:
     assert told.stdout.strip() == "False"
 
 
-def test_a_collector_without_the_extra_is_a_mistake_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collector_without_the_extra_is_an_option_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with pytest.raises(OptionError, match=r"pip install -e '\.\[otel\]'"):
         open_tracing("http://127.0.0.1:1/v1/traces")

@@ -1,4 +1,4 @@
-"""Live pictures: one encoding of a frame for all who watch, whoever is slow."""
+"""The view cache: one encoding of a frame for all viewers, fast or slow."""
 
 import asyncio
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Worker:
         return Reply(1, sequence=sequence, length=4)
 
 
-def test_twenty_viewers_share_one_encoding_a_frame() -> None:
+def test_twenty_viewers_share_one_encoding_of_a_frame() -> None:
     frames = 30
 
     async def watch(pictures: ViewCache, source: Source, pause: float) -> list[EncodedView]:
@@ -66,7 +66,7 @@ def test_twenty_viewers_share_one_encoding_a_frame() -> None:
     assert all(len(pictures) > frames / 2 for pictures in seen[5:])
 
 
-def test_a_picture_knows_when_its_frame_arrived() -> None:
+def test_a_source_remembers_arrival_times() -> None:
     source = Source("one", SourceOptions())
     source.frame_submitted(12.5)
     source.frame_submitted(13.0)
@@ -74,7 +74,7 @@ def test_a_picture_knows_when_its_frame_arrived() -> None:
     assert source.submitted == 2
 
 
-def test_all_views_are_gone_with_the_lane_even_those_that_were_looked_at() -> None:
+def test_all_views_end_with_the_lane_also_encoded_ones() -> None:
     async def run(idle_seconds: float, closed: bool) -> None:
         source = Source("one", SourceOptions())
         worker = Worker(source)

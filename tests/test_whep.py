@@ -1,4 +1,4 @@
-"""Looking by WebRTC: a real peer receives moving enhanced frames, and leaves nothing behind."""
+"""WebRTC (WHEP): a real peer receives moving enhanced frames; everything is freed afterwards."""
 
 import asyncio
 import signal
@@ -23,7 +23,7 @@ from lumaflow_service.webrtc import peers
 aiortc = pytest.importorskip("aiortc", reason="the extra is missing; type: pip install -e '.[webrtc]'")
 
 SOURCE = "yard"
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 SDP = {"Content-Type": "application/sdp"}
 
 
@@ -64,7 +64,7 @@ def post(client: httpx.Client, offer: str, source: str = SOURCE, view: str = "en
 
 async def seen(track: Any, number: int) -> list[NDArray[np.uint8]]:
     """The next frames, as luma."""
-    frames = [await asyncio.wait_for(track.recv(), PATIENCE_SECONDS) for _ in range(number)]
+    frames = [await asyncio.wait_for(track.recv(), TIMEOUT_SECONDS) for _ in range(number)]
     return [frame.to_ndarray(format="gray") for frame in frames]
 
 
@@ -104,13 +104,13 @@ def test_a_frame_of_odd_size_becomes_an_even_one(shown: RunningService) -> None:
 
 async def until_gone(client: httpx.Client, location: str) -> None:
     """Wait until a viewer is not there any more."""
-    end = time.monotonic() + PATIENCE_SECONDS
+    end = time.monotonic() + TIMEOUT_SECONDS
     while client.delete(location).status_code != 404:
         assert time.monotonic() < end
         await asyncio.sleep(0.05)
 
 
-def test_who_deletes_the_location_is_let_go_and_makes_room(shown: RunningService) -> None:
+def test_delete_of_the_location_disconnects_the_viewer(shown: RunningService) -> None:
     async def look() -> None:
         async with watching(shown.client) as (track, answer):
             await seen(track, 1)
@@ -136,7 +136,7 @@ def test_the_track_ends_with_its_source(shown: RunningService) -> None:
     asyncio.run(look())
 
 
-def test_one_viewer_too_many_is_told(shown: RunningService) -> None:
+def test_a_viewer_over_the_limit_is_a_429(shown: RunningService) -> None:
     async def look() -> httpx.Response:
         async with watching(shown.client) as (one, _), watching(shown.client) as (other, answer):
             await asyncio.gather(seen(one, 1), seen(other, 1))  # connected: one that leaves now is noticed
@@ -179,13 +179,13 @@ GOOD = {"kind": "video", "payload": 96, "codec": "VP8", "rate": 90000, "print": 
         OFFER.format(**GOOD).replace("m=video 9", "m=video \0"),
     ],
 )
-def test_an_offer_that_is_none_is_a_400_that_says_what_to_send(shown: RunningService, offer: str) -> None:
+def test_an_invalid_offer_is_a_400_that_says_what_to_send(shown: RunningService, offer: str) -> None:
     answer = post(shown.client, offer)
     assert answer.status_code == 400, answer.text
     assert "asks for video as VP8 or H.264" in answer.json()["detail"]
 
 
-def test_what_is_no_offer_at_all_is_refused(shown: RunningService) -> None:
+def test_a_request_without_an_sdp_offer_is_refused(shown: RunningService) -> None:
     path = f"/v1/sources/{SOURCE}/whep"
     assert shown.client.post(path, content="v=0").status_code == 415
     assert shown.client.post(path, content=b"v" * 70_000, headers=SDP).status_code == 413
@@ -202,7 +202,7 @@ def test_without_the_extra_it_is_a_501_that_says_how_to_get_it(monkeypatch: pyte
     assert STATUS[MissingExtraError] == 501
 
 
-def test_the_extra_is_told_and_not_loaded_before_it_is_used(
+def test_the_extra_is_reported_and_loaded_with_the_first_offer(
     client: httpx.Client, service: RunningService
 ) -> None:
     assert client.get("/v1/about").json()["webrtc"] is True
@@ -210,7 +210,7 @@ def test_the_extra_is_told_and_not_loaded_before_it_is_used(
     assert "libavcodec" not in maps
 
 
-def test_sigterm_lets_go_of_viewers_and_ends_with_status_0(
+def test_sigterm_disconnects_viewers_and_exits_with_status_0(
     open_service: Callable[..., RunningService],
 ) -> None:
     ending = open_service()
@@ -220,7 +220,7 @@ def test_sigterm_lets_go_of_viewers_and_ends_with_status_0(
         async with watching(ending.client) as (track, _):
             await seen(track, 1)
             ending.process.send_signal(signal.SIGTERM)
-            return await asyncio.to_thread(ending.process.wait, PATIENCE_SECONDS)
+            return await asyncio.to_thread(ending.process.wait, TIMEOUT_SECONDS)
 
     with filmed(str(ending.client.base_url), SOURCE) as film:
         while ending.client.get("/v1/sources").json()["sources"] == []:

@@ -1,4 +1,4 @@
-"""The worker process, spoken to through its connection without an API process."""
+"""The worker process, tested through its socket without an API process."""
 
 import itertools
 import json
@@ -34,8 +34,8 @@ GRAY = GeometryJson(64, 48, "gray8")
 FRAME = bytes(range(64)) * 48
 
 
-class Desk:
-    """The API process's end: rings the connection and waits for the reply of the same job."""
+class WorkerClient:
+    """The API process's end of the socket: sends jobs and waits for their replies."""
 
     def __init__(self, limits: dict[str, object]) -> None:
         self.memory = SlotMemory.create(SLOTS, SLOT_BYTES)
@@ -56,29 +56,29 @@ class Desk:
         assert isinstance(message, WorkerStarted | Reply)
         return message
 
-    def ring(self, job: Job) -> int:
+    def send(self, job: Job) -> int:
         """Send a job; returns its id."""
         job = replace(job, id=next(self._ids))
         self.connection.send(pack(job))
         return job.id
 
-    def ask(self, job: Job) -> Reply:
+    def call(self, job: Job) -> Reply:
         """Send a job and wait for its reply."""
-        number = self.ring(job)
+        number = self.send(job)
         reply = self.receive()
         assert isinstance(reply, Reply)
         assert reply.id == number
         return reply
 
     def frame(self, source: str, data: bytes = FRAME, slot: int = 0, **more: object) -> Job:
-        """A raw gray frame laid into a slot, as a job."""
+        """Write a raw gray frame into a slot; returns its job."""
         generation = self.memory.renew(slot)
         self.memory.buffer(slot, "frame", len(data))[:] = data
         job = Job(0, Op.FRAME, source, slot, generation, len(data), MediaType.RAW, GRAY, answer=MediaType.RAW)
         return replace(job, **more)  # type: ignore[arg-type]
 
     def image(self, source: str, data: bytes, media: MediaType, **more: object) -> Job:
-        """An encoded frame laid into slot 0, as a job."""
+        """Write an encoded frame into slot 0; returns its job."""
         generation = self.memory.renew(0)
         self.memory.buffer(0, "body", len(data))[:] = data
         return replace(
@@ -86,7 +86,7 @@ class Desk:
         )  # type: ignore[arg-type]
 
     def close(self) -> int:
-        """Hang up; returns the worker's exit status."""
+        """Close the connection; returns the worker's exit status."""
         self.connection.close()
         status = self.process.wait(2)
         assert self.process.stderr
@@ -96,48 +96,48 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk() -> Iterator[Desk]:
-    """A worker that said hello."""
-    desk = Desk(LIMITS)
-    assert desk.receive() == WorkerStarted("cpu", "requested")
-    yield desk
-    assert desk.close() == 0
+def client() -> Iterator[WorkerClient]:
+    """A worker that has started."""
+    client = WorkerClient(LIMITS)
+    assert client.receive() == WorkerStarted("cpu", "requested")
+    yield client
+    assert client.close() == 0
 
 
-def test_a_ping_is_answered_while_a_lane_runs(desk: Desk) -> None:
-    frame = desk.ring(Job(0, Op.CANARY))
-    ping = desk.ring(Job(0, Op.PING))
-    replies = [desk.receive(), desk.receive()]
+def test_a_ping_is_answered_while_a_lane_runs(client: WorkerClient) -> None:
+    frame = client.send(Job(0, Op.CANARY))
+    ping = client.send(Job(0, Op.PING))
+    replies = [client.receive(), client.receive()]
     assert [reply.id for reply in replies if isinstance(reply, Reply)] == [ping, frame]
 
 
-def test_the_canary_says_where_it_sang(desk: Desk) -> None:
-    assert desk.ask(Job(0, Op.CANARY)).device == "cpu"
+def test_the_canary_reply_names_the_device(client: WorkerClient) -> None:
+    assert client.call(Job(0, Op.CANARY)).device == "cpu"
 
 
-def test_a_frame_is_enhanced_from_slot_to_slot(desk: Desk) -> None:
-    reply = desk.ask(desk.frame("a", sequence=41))
+def test_a_frame_is_enhanced_from_slot_to_slot(client: WorkerClient) -> None:
+    reply = client.call(client.frame("a", sequence=41))
     assert (reply.error, reply.buffer, reply.length) == ("", "enhanced", len(FRAME))
     assert (reply.sequence, reply.lut, reply.geometry) == (41, "own", GRAY._replace(range="full"))
-    enhanced = np.frombuffer(desk.memory.buffer(0, "enhanced", len(FRAME)), np.uint8)
+    enhanced = np.frombuffer(client.memory.buffer(0, "enhanced", len(FRAME)), np.uint8)
     assert enhanced.std() > np.frombuffer(FRAME, np.uint8).std()
-    assert bytes(desk.memory.buffer(0, "frame", len(FRAME))) == FRAME
+    assert bytes(client.memory.buffer(0, "frame", len(FRAME))) == FRAME
 
 
-def test_an_encoded_answer_leaves_the_body_as_it_came(desk: Desk) -> None:
+def test_an_encoded_response_does_not_change_the_body(client: WorkerClient) -> None:
     body = cv2.imencode(".png", np.full((20, 30), 9, np.uint8))[1].tobytes()
-    reply = desk.ask(desk.image("png", body, MediaType.PNG, answer=MediaType.PNG))
+    reply = client.call(client.image("png", body, MediaType.PNG, answer=MediaType.PNG))
     assert reply.error == ""
-    assert bytes(desk.memory.buffer(0, "body", len(body))) == body
-    assert bytes(desk.memory.buffer(0, reply.buffer, 8)) == b"\x89PNG\r\n\x1a\n"
+    assert bytes(client.memory.buffer(0, "body", len(body))) == body
+    assert bytes(client.memory.buffer(0, reply.buffer, 8)) == b"\x89PNG\r\n\x1a\n"
 
 
-def test_frames_of_one_source_keep_their_order_though_the_first_takes_longer_to_decode(desk: Desk) -> None:
+def test_frames_of_a_source_keep_their_order_when_the_first_decodes_slowly(client: WorkerClient) -> None:
     slow = cv2.imencode(".png", np.random.default_rng(1).integers(0, 255, (250, 390), np.uint8))[1].tobytes()
-    first = desk.ring(desk.image("order", slow, MediaType.PNG, sequence=0))
-    second = desk.ring(desk.frame("order", slot=1, sequence=1))
-    third = desk.ring(desk.frame("order", slot=2, sequence=2))
-    replies = [desk.receive() for _ in range(3)]
+    first = client.send(client.image("order", slow, MediaType.PNG, sequence=0))
+    second = client.send(client.frame("order", slot=1, sequence=1))
+    third = client.send(client.frame("order", slot=2, sequence=2))
+    replies = [client.receive() for _ in range(3)]
     assert [reply.id for reply in replies if isinstance(reply, Reply)] == [first, second, third]
     assert [reply.lut for reply in replies if isinstance(reply, Reply)] == ["own", "own", "previous"]
 
@@ -157,75 +157,75 @@ def test_frames_of_one_source_keep_their_order_though_the_first_takes_longer_to_
         ({"media": "image/png", "length": 5, "geometry": None}, "BadFrameError"),
     ],
 )
-def test_a_job_that_cannot_be_is_refused_and_the_worker_lives(
-    desk: Desk, change: dict[str, object], error: str
+def test_an_invalid_job_gets_an_error_and_the_worker_continues(
+    client: WorkerClient, change: dict[str, object], error: str
 ) -> None:
-    reply = desk.ask(replace(desk.frame("bad"), **change))  # type: ignore[arg-type]
+    reply = client.call(replace(client.frame("bad"), **change))  # type: ignore[arg-type]
     assert reply.error == error
     assert reply.text
-    assert desk.ask(desk.frame("good")).error == ""
+    assert client.call(client.frame("good")).error == ""
 
 
-def test_what_is_no_job_is_passed_over(desk: Desk) -> None:
-    desk.connection.send(pack(WorkerStarted("cpu", "echo")))
-    assert desk.ask(Job(0, Op.PING)).error == ""
+def test_a_message_other_than_a_job_is_ignored(client: WorkerClient) -> None:
+    client.connection.send(pack(WorkerStarted("cpu", "echo")))
+    assert client.call(Job(0, Op.PING)).error == ""
 
 
-def test_a_frame_of_another_geometry_than_fixed_is_refused(desk: Desk) -> None:
+def test_a_frame_of_another_geometry_than_the_fixed_one_is_refused(client: WorkerClient) -> None:
     body = cv2.imencode(".png", np.full((20, 30), 9, np.uint8))[1].tobytes()
-    reply = desk.ask(desk.image("fixed", body, MediaType.PNG, geometry=GeometryJson(31, 20, "gray8")))
+    reply = client.call(client.image("fixed", body, MediaType.PNG, geometry=GeometryJson(31, 20, "gray8")))
     assert reply.error == "GeometryConflictError"
     assert "got 30x20 gray8" in reply.text
 
 
-def test_other_options_open_a_new_lane(desk: Desk) -> None:
+def test_other_options_open_a_new_lane(client: WorkerClient) -> None:
     luts = [
-        desk.ask(desk.frame("options", options=options)).lut
+        client.call(client.frame("options", options=options)).lut
         for options in ({}, {}, {"clip_limit": 3.0}, {"clip_limit": 3.0})
     ]
     assert luts == ["own", "previous", "own", "previous"]
 
 
-def test_the_lane_used_longest_ago_gives_way(desk: Desk) -> None:
-    luts = [desk.ask(desk.frame(source)).lut for source in ("x", "y", "x", "z", "x", "y")]
+def test_the_least_recently_used_lane_is_closed(client: WorkerClient) -> None:
+    luts = [client.call(client.frame(source)).lut for source in ("x", "y", "x", "z", "x", "y")]
     assert luts == ["own", "own", "previous", "own", "previous", "own"]
 
 
-def test_a_forgotten_source_starts_anew(desk: Desk) -> None:
-    desk.ask(desk.frame("forget"))
-    assert desk.ask(Job(0, Op.FORGET, "forget")).error == ""
-    assert desk.ask(desk.frame("forget")).lut == "own"
+def test_a_source_uses_its_own_lut_after_its_lane_was_closed(client: WorkerClient) -> None:
+    client.call(client.frame("forget"))
+    assert client.call(Job(0, Op.FORGET, "forget")).error == ""
+    assert client.call(client.frame("forget")).lut == "own"
 
 
-def test_a_view_of_a_source_without_a_frame_is_refused(desk: Desk) -> None:
+def test_a_view_of_a_source_without_a_frame_is_refused(client: WorkerClient) -> None:
     for op in (Op.SNAPSHOT, Op.FEATURES, Op.HISTOGRAM, Op.HEATMAP):
-        assert desk.ask(Job(0, op, "nobody", 0, desk.memory.renew(0))).error == "UnknownSourceError"
+        assert client.call(Job(0, op, "nobody", 0, client.memory.renew(0))).error == "UnknownSourceError"
 
 
-def test_an_answer_larger_than_its_buffer_is_refused(desk: Desk) -> None:
+def test_a_response_larger_than_its_buffer_is_an_error(client: WorkerClient) -> None:
     data = bytes(300 * 300)
     features = {"features": ["hog", "lbp"], "lbp_mapping": "raw", "tiles": "64x64"}
     geometry = GeometryJson(300, 300, "gray8")
-    job = desk.frame("wide", data, geometry=geometry, options=features, answer=MediaType.NPZ)
-    reply = desk.ask(job)
+    job = client.frame("wide", data, geometry=geometry, options=features, answer=MediaType.NPZ)
+    reply = client.call(job)
     assert reply.error == "TooLargeError"
 
 
-def test_a_device_that_is_not_there_is_said_before_the_end() -> None:
-    desk = Desk({**LIMITS, "device": "cuda:77"})
-    reply = desk.receive()
+def test_a_missing_device_is_reported_before_the_worker_exits() -> None:
+    client = WorkerClient({**LIMITS, "device": "cuda:77"})
+    reply = client.receive()
     assert isinstance(reply, Reply)
     assert reply.error == "DeviceError"
     assert "cannot use cuda:77" in reply.text
-    assert desk.process.wait(20) == 1
-    desk.close()
+    assert client.process.wait(20) == 1
+    client.close()
 
 
-def test_the_worker_leaves_when_the_connection_closes_even_in_the_middle_of_work() -> None:
-    desk = Desk(LIMITS)
-    desk.receive()
-    desk.ring(Job(0, Op.CANARY))
-    assert desk.close() == 0
+def test_the_worker_exits_when_the_connection_closes_during_a_job() -> None:
+    client = WorkerClient(LIMITS)
+    client.receive()
+    client.send(Job(0, Op.CANARY))
+    assert client.close() == 0
 
 
 def test_packets_are_small() -> None:

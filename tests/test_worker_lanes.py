@@ -1,4 +1,4 @@
-"""The lanes of a worker: one a source, for as long as it serves."""
+"""The lanes of a worker and its errors."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ GEOMETRY = Geometry(64, 48, PixelFormat.GRAY8)
 OPTIONS = SourceOptions().model_dump(mode="json")
 
 
-def test_a_lane_that_kept_a_frame_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lane_with_a_frame_in_flight_after_an_error_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes = Lanes("cpu", 4, 60.0)
     frame, out = Frame.empty(GEOMETRY), Frame.empty(GEOMETRY)
     first = lanes.open("gate", GEOMETRY, OPTIONS)
@@ -32,7 +32,7 @@ def test_a_lane_that_kept_a_frame_makes_room_for_another(monkeypatch: pytest.Mon
     assert second.reply_fields["lut"] == "own"
 
 
-def test_what_a_task_is_told_when_memory_is_short() -> None:
+def test_a_memory_error_names_the_limit_to_raise() -> None:
     assert isinstance(public_error(np.exceptions.AxisError("other")), np.exceptions.AxisError)
     assert isinstance(public_error(MemoryError("9 GiB")), WorkerUnavailableError)
     full = DeviceMemoryError("no room on the GPU; close other lanes")

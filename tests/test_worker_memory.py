@@ -1,4 +1,4 @@
-"""The wall behind the header gate: memory that runs out fails one frame, not the worker, not the machine."""
+"""The memory limit of the worker: a frame that needs too much memory fails, and the worker continues."""
 
 import os
 import re
@@ -35,24 +35,24 @@ assert decoded(64)
 limit_memory(int(sys.argv[1]))
 print(decoded(16000), decoded(64))
 """
-"""Decodes 31 KB that are 768 MB of pixels, past the header gate."""
+"""A script that decodes a PNG of 31 KB with 768 MB of pixels, without the header check."""
 
 
 def bomb(room_bytes: int) -> str:
-    """Whether the bomb, and afterwards a small picture, were decoded with so much room."""
+    """Whether the bomb, and then a small image, were decoded with this limit."""
     command = [sys.executable, "-c", BOMB, str(room_bytes)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_a_decoder_that_asks_for_too_much_fails_and_the_process_goes_on() -> None:
+def test_a_decoder_over_the_limit_fails_and_the_process_continues() -> None:
     assert bomb(400 << 20) == "False True"
 
 
-def test_without_the_wall_it_would_have_been_decoded() -> None:
+def test_without_the_limit_the_image_is_decoded() -> None:
     assert bomb(8 << 30) == "True True"
 
 
-def test_the_limit_is_at_most_the_machines_memory_above_what_is_held() -> None:
+def test_the_limit_is_at_most_the_physical_memory_above_the_current_use() -> None:
     program = (
         "import resource; from lumaflow_service.worker.memory_limit import limit_memory;"
         "limit_memory(1 << 50);"
@@ -63,7 +63,9 @@ def test_the_limit_is_at_most_the_machines_memory_above_what_is_held() -> None:
     assert memory < limit < memory + (4 << 30)
 
 
-def test_a_source_too_many_is_a_503_and_the_others_go_on(open_service: Callable[..., RunningService]) -> None:
+def test_a_source_over_the_memory_limit_is_a_503_and_the_others_continue(
+    open_service: Callable[..., RunningService],
+) -> None:
     tight = open_service(worker_bytes=1 << 30, slots=4)
     tight.wait_ready()
 
