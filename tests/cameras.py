@@ -1,4 +1,4 @@
-"""A real RTSP server, and cameras run in this process, for tests."""
+"""A real RTSP server, and cameras that run in a thread of the test process."""
 
 import subprocess
 import threading
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from films import make_film
 from lumaflow_service.camera.camera import Camera, ReadOptions
 from lumaflow_service.camera.captured_frame import CapturedFrame
 from lumaflow_service.camera.open_container import OpenRequest
 from lumaflow_service.config.url_policy import UrlPolicy, check_url
+from make_video import make_video
 
 SYSTEM_PYTHON = Path("/usr/bin/python3")
-NEEDS = "import gi; gi.require_version('GstRtspServer', '1.0')"
-SERVER = Path(__file__).with_name("rtsp_server.py")
+IMPORT_GSTREAMER = "import gi; gi.require_version('GstRtspServer', '1.0')"
+SERVER_SCRIPT = Path(__file__).with_name("rtsp_server.py")
 LOOPBACK = ip_network("127.0.0.0/8")
 CLIPS = {
     "h264": ("libx264", "yuv420p", {}),
@@ -29,26 +29,28 @@ CLIPS = {
 
 
 @dataclass(slots=True)
-class Server:
+class RtspServer:
     """A running RTSP server."""
 
     process: subprocess.Popen[str]
     port: int
 
     def url(self, path: str, credentials: str = "", port: int | None = None) -> str:
-        """The URL of a mount, at a proxy's port if given."""
+        """Return the URL of a mount; `port` is that of a proxy, if given."""
         return f"rtsp://{credentials}127.0.0.1:{port or self.port}/{path}"
 
 
 @contextmanager
-def rtsp_server(mounts: list[str], port: int = 0) -> Iterator[Server]:
-    """A server with these mounts, on a free port unless told; skips where GStreamer's is not installed."""
-    if subprocess.run([SYSTEM_PYTHON, "-c", NEEDS], capture_output=True, check=False).returncode:
+def rtsp_server(mounts: list[str], port: int = 0) -> Iterator[RtspServer]:
+    """Run a server with these mounts; port 0 is a free one. Skips the test without GStreamer."""
+    check = [SYSTEM_PYTHON, "-c", IMPORT_GSTREAMER]
+    if subprocess.run(check, capture_output=True, check=False).returncode:
         pytest.skip("no GStreamer RTSP server for /usr/bin/python3; ./dev test installs it as root")
-    process = subprocess.Popen([SYSTEM_PYTHON, SERVER, str(port), *mounts], stdout=subprocess.PIPE, text=True)
+    command = [SYSTEM_PYTHON, SERVER_SCRIPT, str(port), *mounts]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
-        yield Server(process, int(process.stdout.readline()))
+        yield RtspServer(process, int(process.stdout.readline()))
     finally:
         process.kill()
         process.wait()
@@ -57,69 +59,71 @@ def rtsp_server(mounts: list[str], port: int = 0) -> Iterator[Server]:
 
 
 def make_clips(folder: Path, frames: int = 60) -> list[str]:
-    """A clip of each codec, as mounts of a server."""
+    """Make a clip of each codec; return them as mounts of a server."""
     mounts = []
     for name, (codec, pixel_format, options) in CLIPS.items():
         path = folder / f"{name}.mp4"
-        make_film(path, frames, (320, 240), codec=codec, pixel_format=pixel_format, options=options)
+        make_video(path, frames, (320, 240), codec=codec, pixel_format=pixel_format, options=options)
         mounts.append(f"/{name}={name}:{path}")
     return mounts
 
 
 @dataclass(slots=True)
-class Run:
-    """What came of a camera that runs on a thread of its own."""
+class CameraRun:
+    """A running camera, with its frames, their arrival times, and its states as (state, cause, text)."""
 
     camera: Camera
-    shots: list[CapturedFrame] = field(default_factory=list)
+    frames: list[CapturedFrame] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    stories: list[tuple[str, str, str]] = field(default_factory=list)
-    sounds: int = 0
+    statuses: list[tuple[str, str, str]] = field(default_factory=list)
+    audio_packets: int = 0
     started: float = field(default_factory=time.monotonic)
 
-    def until(self, true: Callable[[], bool], seconds: float) -> None:
-        """Wait until something holds."""
+    def wait_until(self, condition: Callable[[], bool], seconds: float) -> None:
+        """Wait until a condition holds."""
         end = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < end, f"not within {seconds} s; {len(self.shots)} shots, {self.stories}"
+        while not condition():
+            found = f"{len(self.frames)} frames, {self.statuses}"
+            assert time.monotonic() < end, f"not within {seconds} s; {found}"
             time.sleep(0.005)
 
-    def until_shots(self, count: int, seconds: float = 10) -> None:
-        """Wait for so many shots."""
-        self.until(lambda: len(self.shots) >= count, seconds)
+    def wait_for_frames(self, count: int, seconds: float = 10) -> None:
+        """Wait for a number of frames."""
+        self.wait_until(lambda: len(self.frames) >= count, seconds)
 
-    def until_cause(self, cause: str, seconds: float = 10) -> str:
-        """Wait for a cause; returns its sentence."""
-        self.until(lambda: any(story[1] == cause for story in self.stories), seconds)
-        return next(text for _, story, text in self.stories if story == cause)
+    def wait_for_cause(self, cause: str, seconds: float = 10) -> str:
+        """Wait for the cause of an error; return its text."""
+        self.wait_until(lambda: any(status[1] == cause for status in self.statuses), seconds)
+        return next(text for _, found, text in self.statuses if found == cause)
 
     @property
     def seconds(self) -> list[float]:
-        """Times of the shots."""
-        return [float(shot.pts * shot.time_base) for shot in self.shots]
+        """The times of the frames."""
+        return [float(frame.pts * frame.time_base) for frame in self.frames]
 
 
 @contextmanager
-def running(url: str, roots: tuple[Path, ...] = (), **plan: object) -> Iterator[Run]:
-    """A camera that runs meanwhile."""
+def running_camera(url: str, roots: tuple[Path, ...] = (), **options: object) -> Iterator[CameraRun]:
+    """Run a camera in a thread; `options` are those of OpenRequest and ReadOptions."""
     policy = UrlPolicy((LOOPBACK,), roots)
-    how = {key: plan.pop(key) for key in ("transport", "verify_tls") if key in plan}
-    run: Run
+    request_options = {key: options.pop(key) for key in ("transport", "verify_tls") if key in options}
+    run: CameraRun
 
-    def on_shot(shot: CapturedFrame) -> None:
-        run.shots.append(shot)
+    def on_frame(frame: CapturedFrame) -> None:
+        run.frames.append(frame)
         run.times.append(time.monotonic())
 
     def on_audio(*_: object) -> None:
-        run.sounds += 1
+        run.audio_packets += 1
 
     def on_status() -> None:
         status = camera.status
-        run.stories.append((str(status.state), str(status.cause), status.text))
+        run.statuses.append((str(status.state), str(status.cause), status.text))
 
-    opening = OpenRequest(check_url(url, policy), policy, **how)  # type: ignore[arg-type]
-    camera = Camera(ReadOptions(opening, **plan), on_shot, lambda feed: None, on_audio, on_status)  # type: ignore[arg-type]
-    run = Run(camera)
+    request = OpenRequest(check_url(url, policy), policy, **request_options)  # type: ignore[arg-type]
+    read_options = ReadOptions(request, **options)  # type: ignore[arg-type]
+    camera = Camera(read_options, on_frame, lambda reader: None, on_audio, on_status)
+    run = CameraRun(camera)
     thread = threading.Thread(target=camera.run)
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that can be told to misbehave, and servers that answer one thing only."""
+"""A TCP proxy on loopback with selectable faults, and a stub server with one response."""
 
 import socket
 import subprocess
@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-PIECE = 65_536
+CHUNK_BYTES = 65_536
 
 
 class Proxy:
-    """Passes bytes between clients and a port. `behaviour` may change while connections are open.
+    """Forwards bytes between clients and a port. `behaviour` may change while connections are open.
 
-    forward : as it should; stall : nothing passes any more; trickle : a byte of the answer every 0.2 s;
-    silent : accepts and never answers
+    forward : no fault
+    stall : no more data is forwarded
+    trickle : one byte of the response every 0.2 s
+    silent : connections are accepted and never answered
     """
 
     def __init__(self, port: int) -> None:
@@ -28,7 +30,7 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def drop(self) -> None:
-        """Cut every connection that is open."""
+        """Close every open connection."""
         dropped, self._open = self._open, []
         for one in dropped:
             with suppress(OSError):
@@ -36,17 +38,17 @@ class Proxy:
             one.close()
 
     def refuse(self) -> None:
-        """Listen no more, and cut what is open."""
+        """Stop listening and close every open connection."""
         self._listener.close()
         self.drop()
 
     def listen(self) -> None:
-        """Listen again, at the same port."""
+        """Listen again on the same port."""
         self._listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """End it."""
+        """Close all sockets."""
         self.refuse()
 
     def _accept(self) -> None:
@@ -60,14 +62,14 @@ class Proxy:
                     server = socket.create_connection(("127.0.0.1", self._target))
                     self._open.append(server)
                     for pair in ((client, server, False), (server, client, True)):
-                        threading.Thread(target=self._pass, args=pair, daemon=True).start()
+                        threading.Thread(target=self._forward, args=pair, daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket, is_response: bool) -> None:
         with suppress(OSError):
-            while data := source.recv(PIECE):
+            while data := source.recv(CHUNK_BYTES):
                 while self.behaviour == "stall":
                     time.sleep(0.02)
-                if self.behaviour == "trickle" and answers:
+                if self.behaviour == "trickle" and is_response:
                     for byte in data:
                         target.sendall(bytes([byte]))
                         time.sleep(0.2)
@@ -80,24 +82,24 @@ class Proxy:
 
 @contextmanager
 def proxy_process(port: int) -> Iterator[tuple[int, Callable[[], None]]]:
-    """A proxy in a process of its own, so that nothing it leaves is ours: its port, and its `drop`."""
+    """Run a proxy in another process, so its sockets are not counted here; yield its port and `drop`."""
     command = [sys.executable, __file__, str(port)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
         assert process.stdout
-        told, heard = process.stdin, process.stdout
+        stdin, stdout = process.stdin, process.stdout
 
         def drop() -> None:
-            told.write("drop\n")
-            told.flush()
-            heard.readline()
+            stdin.write("drop\n")
+            stdin.flush()
+            stdout.readline()
 
-        yield int(heard.readline()), drop
+        yield int(stdout.readline()), drop
         process.kill()
 
 
 def main(port: int) -> None:
-    """Pass bytes to a port; each line of input drops all connections."""
+    """Run a proxy; each line of input drops all connections."""
     proxy = Proxy(port)
     print(proxy.port, flush=True)
     for _ in sys.stdin:
@@ -105,13 +107,16 @@ def main(port: int) -> None:
         print("dropped", flush=True)
 
 
-class Answering:
-    """A server that gives every client an answer to its first bytes, then hangs up, or goes deaf."""
+class StubServer:
+    """A server that answers the first bytes of a client, then closes the connection unless `keep_open`.
 
-    def __init__(self, answer: Callable[[bytes], bytes], deaf: bool = False) -> None:
-        self.asked: list[bytes] = []
+    requests : the first bytes of each client
+    """
+
+    def __init__(self, answer: Callable[[bytes], bytes], keep_open: bool = False) -> None:
+        self.requests: list[bytes] = []
         self._answer = answer
-        self._deaf = deaf
+        self._keep_open = keep_open
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -123,13 +128,13 @@ class Answering:
                 client, _ = self._listener.accept()
                 self._open.append(client)
                 with suppress(OSError):
-                    self.asked.append(client.recv(PIECE))
-                    client.sendall(self._answer(self.asked[-1]))
-                if not self._deaf:
+                    self.requests.append(client.recv(CHUNK_BYTES))
+                    client.sendall(self._answer(self.requests[-1]))
+                if not self._keep_open:
                     self._open.pop().close()
 
     def close(self) -> None:
-        """End it."""
+        """Close all sockets."""
         for one in (self._listener, *self._open):
             one.close()
 

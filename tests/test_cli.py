@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import lumaflow_service.api.app
-from films import dim_frame, make_film, make_sound
 from lumaflow_service.cli import run
 from lumaflow_service.config.settings import Settings
 from lumaflow_service.doctor import as_text
 from lumaflow_service.media.codec import encode_png
+from make_video import dim_frame, make_audio, make_video
 
 Capture = pytest.CaptureFixture[str]
 
@@ -75,7 +75,7 @@ def test_enhance_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_enhance_a_video_with_features(tmp_path: Path, capsys: Capture) -> None:
-    film = make_film(tmp_path / "in.mp4", frames=3)
+    film = make_video(tmp_path / "in.mp4", frames=3)
     arguments = ["enhance", str(film), str(tmp_path / "out.mp4"), "--features", str(tmp_path / "out.npz")]
     assert run([*arguments, "--mode", "equalize", "--color", "luma", "--side-by-side"]) == 0
     assert "3 frames" in capsys.readouterr().out
@@ -150,7 +150,7 @@ def test_a_mistake_gives_one_line_and_its_status(
     (tmp_path / "README.md").write_text("# A project\n")
     (tmp_path / "cut.png").write_bytes(photo.read_bytes()[:200])
     (tmp_path / "photo.npz").symlink_to("photo.png")
-    make_sound(tmp_path / "sound.m4a")
+    make_audio(tmp_path / "sound.m4a")
     before = sorted(tmp_path.iterdir())
     assert run(arguments) == status
     said = capsys.readouterr()
@@ -203,7 +203,7 @@ def test_every_extra_that_is_named_can_be_installed_from_here() -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, status: int) -> None:
-    film = make_film(tmp_path / "in.mp4", frames=1500)
+    film = make_video(tmp_path / "in.mp4", frames=1500)
     command = [sys.executable, "-m", "lumaflow_service", "enhance", str(film), str(tmp_path / "out.mp4")]
     running = subprocess.Popen(
         [*command, "--features", str(tmp_path / "out.npz")],

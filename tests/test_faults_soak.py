@@ -16,13 +16,13 @@ import pytest
 
 from cameras import rtsp_server
 from conftest import RunningService
-from films import dim_frame
 from lumaflow_service.media.codec import encode_jpeg
+from make_video import dim_frame
 from test_faults_cameras import open_files, wait_until, zombies
 
 SECONDS = int(os.environ.get("LUMAFLOW_SOAK_SECONDS", "3600"))
 KB_PER_HOUR = 1024 * max(1.0, 3600 / SECONDS)
-"""Growth of resident memory over the second half that is taken for a leak."""
+"""Growth of resident memory over the second half that is reported as a leak."""
 CLIENTS, UPLOADS_PER_SECOND = 4, 30.0
 """Beside the camera, these keep two cores about 70 % busy."""
 BLOCK = 25
@@ -50,7 +50,7 @@ class Samples:
 
 
 @pytest.mark.faults
-def test_an_hour_of_cameras_outputs_and_clients_leaves_all_as_it_was(
+def test_an_hour_of_cameras_outputs_and_clients_leaks_nothing(
     tmp_path: Path, open_service: Callable[..., RunningService]
 ) -> None:
     with rtsp_server(["/live=live:1280x720@25"]) as server:
@@ -63,12 +63,12 @@ def test_an_hour_of_cameras_outputs_and_clients_leaves_all_as_it_was(
         service = open_service(config=file)
         service.wait_ready()
         wait_until(lambda: metric(service, 'frames_total{outcome="ok",source="gate"}') > 0)
-        with uploads(service), leak(2 * KB_PER_HOUR / 3600) as leaking:
-            samples = watched(service, leaking)
+        with uploading_clients(service), leaking_process(2 * KB_PER_HOUR / 3600) as leaking:
+            samples = sample_processes(service, leaking)
         frames = metric(service, 'frames_total{outcome="ok",source="gate"}')
         assert metric(service, 'frames_total{outcome="ok",source="client0"}') > 0.5 * SECONDS
         assert not zombies(service.process.pid)
-    told(samples, frames)
+    print_report(samples, frames)
     assert frames > 10 * SECONDS  # on a machine that has other work, too
     slope, control = slopes(samples)
     assert slope < KB_PER_HOUR < slope + control
@@ -77,7 +77,7 @@ def test_an_hour_of_cameras_outputs_and_clients_leaves_all_as_it_was(
         assert max(half) <= max(counts[: len(counts) // 2]) + most
 
 
-def watched(service: RunningService, leaking: int) -> Samples:
+def sample_processes(service: RunningService, leaking: int) -> Samples:
     """A sample about every second, for as long as the soak lasts."""
     samples, began = Samples(), time.monotonic()
     pids = [service.process.pid, service.worker, *service.children("lumaflow_service.camera")]
@@ -98,18 +98,18 @@ def watched(service: RunningService, leaking: int) -> Samples:
     return samples
 
 
-def told(samples: Samples, frames: float) -> None:
+def print_report(samples: Samples, frames: float) -> None:
     """Say what was seen."""
     slope, control = slopes(samples)
     print(
         f"soak of {SECONDS} s: {frames:.0f} frames, {samples.kb[0]} .. {samples.kb[-1]} KB,"
-        f" {slope:.0f} KB an hour at last (bar {KB_PER_HOUR:.0f}; the leak beside it {control:.0f}),"
+        f" {slope:.0f} KB an hour at last (bar {KB_PER_HOUR:.0f}; the leak {control:.0f}),"
         f" files {samples.files[-1]}, threads {samples.threads[-1]}"
     )
 
 
 @contextmanager
-def uploads(service: RunningService) -> Iterator[None]:
+def uploading_clients(service: RunningService) -> Iterator[None]:
     """Clients that send JPEGs meanwhile, so that cameras are not alone."""
     ended = threading.Event()
     body = encode_jpeg(dim_frame(0, (1920, 1080)))
@@ -118,7 +118,7 @@ def uploads(service: RunningService) -> Iterator[None]:
         with httpx.Client(base_url=service.client.base_url, timeout=30) as client:
             while not ended.wait(1 / UPLOADS_PER_SECOND):
                 client.post(
-                    f"/v1/sources/{name}/frames", content=body, headers={"Content-Type": "image/jpeg"}
+                    f"/v1/sources/{name}/frames", content=body, headers={"VideoContent-Type": "image/jpeg"}
                 )
 
     threads = [threading.Thread(target=send, args=(f"client{number}",)) for number in range(CLIENTS)]
@@ -133,8 +133,8 @@ def uploads(service: RunningService) -> Iterator[None]:
 
 
 @contextmanager
-def leak(kb_per_second: float) -> Iterator[int]:
-    """A process that leaks: what is watched must be seen to grow with it."""
+def leaking_process(kb_per_second: float) -> Iterator[int]:
+    """A process that leaks: what is sample_processes must be seen to grow with it."""
     process = subprocess.Popen([sys.executable, "-c", LEAK, str(kb_per_second)])
     try:
         yield process.pid
@@ -158,7 +158,7 @@ def metric(service: RunningService, series: str) -> float:
 
 
 def slopes(samples: Samples) -> tuple[float, float]:
-    """KB an hour by which the service grew, and the leak beside it."""
+    """KB an hour by which the service grew, and the leak."""
     return kb_per_hour(samples.seconds, samples.kb), kb_per_hour(samples.seconds, samples.leaking_kb)
 
 
@@ -170,7 +170,7 @@ def kb_per_hour(seconds: list[float], kb: list[int]) -> float:
     return float(np.polyfit(times, levels, 1)[0] * 3600)
 
 
-def test_a_leak_of_two_megabytes_an_hour_is_caught_and_noise_is_not(rng: np.random.Generator) -> None:
+def test_a_leak_of_two_megabytes_per_hour_is_detected_and_noise_is_not(rng: np.random.Generator) -> None:
     noise, seconds = rng.normal(0, 200, 3600), list(range(3600))
     assert abs(kb_per_hour(seconds, (100_000 + noise).astype(int).tolist())) < 1024
     leaking = 100_000 + noise + np.arange(3600) * 2048 / 3600

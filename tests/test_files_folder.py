@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from films import content, dim_frame, make_film
 from lumaflow_service.files.atomic_write import atomic_write, check_not_same_file, check_target
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.folder import BatchResult, enhance_folder
 from lumaflow_service.files.progress import open_progress_bar
 from lumaflow_service.files.run_lane import LaneJob
 from lumaflow_service.media.codec import encode_jpeg, encode_png
+from make_video import dim_frame, make_video, read_video
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def media_folder(tmp_path: Path) -> Path:
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "a.jpg").write_bytes(encode_jpeg(dim_frame(0)))
     (folder / "deep" / "b.png").write_bytes(encode_png(dim_frame(1)))
-    make_film(folder / "deep" / "er" / "c.mp4", frames=3)
-    make_film(folder / "d.ts", frames=3)
+    make_video(folder / "deep" / "er" / "c.mp4", frames=3)
+    make_video(folder / "d.ts", frames=3)
     (folder / "notes.txt").write_text("not media")
     (folder / ".hidden.jpg").write_bytes(b"never read")
     return folder
@@ -42,7 +42,7 @@ def test_images_and_videos_are_written_to_the_same_tree(media_folder: Path, tmp_
     result = enhance(media_folder, tmp_path / "out")
     assert names(tmp_path / "out") == ["a.jpg", "d.ts.mkv", "deep/b.png", "deep/er/c.mp4"]
     assert (len(result.done), result.failed, result.skipped) == (4, {}, 1)
-    assert len(content(tmp_path / "out" / "deep" / "er" / "c.mp4").times) == 3
+    assert len(read_video(tmp_path / "out" / "deep" / "er" / "c.mp4").times) == 3
 
 
 def test_a_failed_file_does_not_stop_the_others(media_folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms, ImageOps
 
-from films import content, dim_frame, make_film
 from lumaflow.errors import LumaflowError
 from lumaflow.formats import PixelFormat
 from lumaflow.frame import Frame, LutKind
@@ -27,6 +26,7 @@ from lumaflow_service.media.codec import decode, encode_jpeg, encode_png
 from lumaflow_service.media.codec.icc_profile import MAX_BYTES, insert_icc_profile, read_icc_profile
 from lumaflow_service.media.codec.tiff import encode_tiff
 from lumaflow_service.media.header import read_header
+from make_video import dim_frame, make_video, read_video
 
 EQUALIZE = Options(equalization=Equalization(Mode.EQUALIZE))
 
@@ -146,7 +146,7 @@ def test_missing_empty_and_unsupported_files_have_their_own_errors(tmp_path: Pat
 
 
 def test_a_video_named_like_an_image_is_rejected(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "a.mp4", frames=2).rename(tmp_path / "a.jpg")
+    film = make_video(tmp_path / "a.mp4", frames=2).rename(tmp_path / "a.jpg")
     with pytest.raises(UsageError, match=r"a\.jpg is not an image, despite its name; .* JPEG, PNG, .* WebP"):
         detect_kind(film)
 
@@ -396,7 +396,7 @@ def test_of_an_animation_the_first_frame_is_enhanced_with_a_warning(tmp_path: Pa
 def test_an_animation_becomes_a_video_by_the_suffix_of_the_output(tmp_path: Path, suffix: str) -> None:
     source = animation(tmp_path / f"in{suffix}")
     assert enhance(source, tmp_path / "out.mp4", LaneJob(), None) == 0
-    assert len(content(tmp_path / "out.mp4").pictures) == 3
+    assert len(read_video(tmp_path / "out.mp4").frames) == 3
 
 
 def animation(path: Path) -> Path:

@@ -12,7 +12,6 @@ import pytest
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
-from films import SIZE, content, make_film, psnr
 from lumaflow.errors import LumaflowError
 from lumaflow.formats import Color, PixelFormat, Range
 from lumaflow.frame import Frame
@@ -26,6 +25,7 @@ from lumaflow_service.files.video import enhance_video, extract_video_features
 from lumaflow_service.files.video_reader import VideoReader, open_video
 from lumaflow_service.files.video_writer import VideoFormat
 from lumaflow_service.media.convert import plane_arrays
+from make_video import SIZE, make_video, psnr, read_video
 
 ROTATE_90_MATRIX = (0, 65536, 0, -65536, 0, 0, 0, 0, 1 << 30)
 
@@ -37,31 +37,31 @@ def enhance(source: Path, target: Path, **job: Any) -> FileResult:
 @pytest.mark.parametrize("suffix", [".mp4", ".mov", ".m4v"])
 def test_every_pts_is_kept_exactly_also_at_a_variable_rate(tmp_path: Path, suffix: str) -> None:
     pts = [4000, 5024, 5200, 9000, 9024, 12_000, 12_001, 13_000, 14_000, 20_000, 21_000, 22_024]
-    source = make_film(tmp_path / "in.mp4", pts=pts, container_options={"movie_timescale": "12800"})
+    source = make_video(tmp_path / "in.mp4", pts=pts, container_options={"movie_timescale": "12800"})
     outcome = enhance(source, tmp_path / f"out{suffix}")
     assert outcome.frames == 12
-    assert content(outcome.target).times == [Fraction(n, 12_800) for n in pts]
+    assert read_video(outcome.target).times == [Fraction(n, 12_800) for n in pts]
 
 
 @pytest.mark.parametrize("suffix", [".mkv", ".webm"])
 def test_matroska_keeps_times_to_its_millisecond(tmp_path: Path, suffix: str) -> None:
-    source = make_film(tmp_path / "in.mp4")
-    times = content(enhance(source, tmp_path / f"out{suffix}").target).times
-    wanted = content(source).times
+    source = make_video(tmp_path / "in.mp4")
+    times = read_video(enhance(source, tmp_path / f"out{suffix}").target).times
+    wanted = read_video(source).times
     assert len(times) == len(wanted)
     assert max(abs(a - b) for a, b in zip(times, wanted, strict=True)) <= Fraction(1, 2000)
 
 
 @pytest.mark.parametrize(("source", "audio", "target"), [("mp4", "aac", "mp4"), ("mkv", "libopus", "webm")])
 def test_audio_packets_are_copied_unchanged(tmp_path: Path, source: str, audio: str, target: str) -> None:
-    film = make_film(tmp_path / f"in.{source}", audio=audio)
+    film = make_video(tmp_path / f"in.{source}", audio=audio)
     enhance(film, tmp_path / f"out.{target}")
-    assert content(tmp_path / f"out.{target}").copied == content(film).copied
-    assert len(content(film).copied[0]) > 20
+    assert read_video(tmp_path / f"out.{target}").copied_packets == read_video(film).copied_packets
+    assert len(read_video(film).copied_packets[0]) > 20
 
 
 def test_audio_that_the_container_cannot_hold_is_rejected_with_advice(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4", audio="aac")
+    film = make_video(tmp_path / "in.mp4", audio="aac")
     with pytest.raises(UsageError, match=r"aac.*\.mkv"):
         enhance(film, tmp_path / "out.webm")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
@@ -69,33 +69,33 @@ def test_audio_that_the_container_cannot_hold_is_rejected_with_advice(tmp_path: 
 
 @pytest.mark.parametrize("tags", [(6, 1, 6, 6), (1, 1, 1, 1), (6, 2, 6, 6), (9, 1, 9, 18)])
 def test_colour_tags_are_kept(tmp_path: Path, tags: tuple[int, int, int, int]) -> None:
-    film = make_film(tmp_path / "in.mp4", tags=tags)
+    film = make_video(tmp_path / "in.mp4", tags=tags)
     enhance(film, tmp_path / "out.mp4")
-    assert content(film).tags == tags
-    assert content(tmp_path / "out.mp4").tags == tags
+    assert read_video(film).tags == tags
+    assert read_video(tmp_path / "out.mp4").tags == tags
 
 
 @pytest.mark.parametrize("matrix", [ROTATE_90_MATRIX, (0, 65536, 0, 65536, 0, 0, 0, 0, 1 << 30)])
 def test_rotation_and_mirroring_are_kept(tmp_path: Path, matrix: tuple[int, ...]) -> None:
-    film = make_film(tmp_path / "in.mp4", matrix=matrix)
+    film = make_video(tmp_path / "in.mp4", matrix=matrix)
     enhance(film, tmp_path / "out.mp4")
-    before, after = content(film), content(tmp_path / "out.mp4")
+    before, after = read_video(film), read_video(tmp_path / "out.mp4")
     assert before.rotation == -90
     assert after.rotation == -90
     assert after.matrix == before.matrix
 
 
 def test_the_sample_aspect_ratio_is_kept(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4", aspect=Fraction(4, 3))
+    film = make_video(tmp_path / "in.mp4", aspect=Fraction(4, 3))
     enhance(film, tmp_path / "out.mp4")
-    assert content(tmp_path / "out.mp4").aspect == Fraction(4, 3)
+    assert read_video(tmp_path / "out.mp4").aspect == Fraction(4, 3)
 
 
 def test_interlacing_is_kept(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4", options={"x264-params": "tff=1"})
+    film = make_video(tmp_path / "in.mp4", options={"x264-params": "tff=1"})
     enhance(film, tmp_path / "out.mp4")
-    assert content(film).interlaced
-    assert content(tmp_path / "out.mp4").interlaced
+    assert read_video(film).interlaced
+    assert read_video(tmp_path / "out.mp4").interlaced
 
 
 def planes(path: Path) -> list[tuple[NDArray[Any], ...]]:
@@ -117,10 +117,10 @@ def test_luma_is_the_result_of_a_lane_and_chroma_is_bit_identical(
     tmp_path: Path, pixel_format: str, range_: int
 ) -> None:
     tags = (6, range_, 6, 6)
-    film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format=pixel_format, tags=tags, frames=4)
+    film = make_video(tmp_path / "in.mkv", codec="ffv1", pixel_format=pixel_format, tags=tags, frames=4)
     job = LaneJob(options=Options(equalization=Equalization(Mode.EQUALIZE)))
     outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
-    assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == pixel_format
+    assert read_video(outcome.target).pixel_format.replace("yuvj", "yuv") == pixel_format
     assert outcome.warnings == []
     gray = PixelFormat.GRAY10 if "10" in pixel_format else PixelFormat.GRAY8
     color = Color(Range.FULL if range_ == 2 else Range.LIMITED)
@@ -138,7 +138,7 @@ def test_luma_is_the_result_of_a_lane_and_chroma_is_bit_identical(
 
 @pytest.mark.usefixtures("lossless")
 def test_gray_video_gets_neutral_chroma(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format="gray10le", frames=3)
+    film = make_video(tmp_path / "in.mkv", codec="ffv1", pixel_format="gray10le", frames=3)
     job = LaneJob(options=Options(equalization=Equalization(Mode.IDENTITY)))
     outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
     for (luma,), (after, *chroma) in zip(planes(film), planes(outcome.target), strict=True):
@@ -162,10 +162,10 @@ REORIENT = {
 def test_an_orientation_is_applied_once_and_overrides_the_display_matrix(
     tmp_path: Path, orientation: Orientation
 ) -> None:
-    film = make_film(tmp_path / "in.mp4", matrix=ROTATE_90_MATRIX, aspect=Fraction(4, 3), frames=3)
+    film = make_video(tmp_path / "in.mp4", matrix=ROTATE_90_MATRIX, aspect=Fraction(4, 3), frames=3)
     options = Options(equalization=Equalization(Mode.IDENTITY))
     outcome = enhance(film, tmp_path / "out.mkv", options=options, orientation=orientation)
-    made = content(outcome.target)
+    made = read_video(outcome.target)
     assert (made.rotation, made.matrix) == (0, None)
     assert made.size == (SIZE[::-1] if orientation.swaps_sides else SIZE) == (outcome.width, outcome.height)
     assert made.aspect == (Fraction(3, 4) if orientation.swaps_sides else Fraction(4, 3))
@@ -175,21 +175,21 @@ def test_an_orientation_is_applied_once_and_overrides_the_display_matrix(
 
 
 def test_rotated_422_becomes_444(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mkv", pixel_format="yuv422p10le", frames=3)
+    film = make_video(tmp_path / "in.mkv", pixel_format="yuv422p10le", frames=3)
     outcome = enhance(film, tmp_path / "out.mp4", orientation=Orientation.ROTATE90)
-    made = content(outcome.target)
+    made = read_video(outcome.target)
     assert (made.pixel_format, made.size) == ("yuv444p10le", SIZE[::-1])
     assert outcome.warnings == ["its 4:2:2 chroma is rotated; it is stored as 4:4:4"]
 
 
 @pytest.mark.parametrize("size", [(97, 65), (96, 65)])
 def test_side_by_side_of_an_odd_size(tmp_path: Path, size: tuple[int, int]) -> None:
-    film = make_film(tmp_path / "in.webm", size=size, codec="libvpx-vp9", frames=3)
+    film = make_video(tmp_path / "in.webm", size=size, codec="libvpx-vp9", frames=3)
     for suffix in (".mp4", ".webm"):
-        made = content(enhance(film, tmp_path / f"out{suffix}", side_by_side=True).target)
+        made = read_video(enhance(film, tmp_path / f"out{suffix}", side_by_side=True).target)
         assert made.size == (2 * size[0], size[1])
-        left = made.pictures[1][:, : size[0]]
-        assert psnr(left, content(film).pictures[1]) > 30
+        left = made.frames[1][:, : size[0]]
+        assert psnr(left, read_video(film).frames[1]) > 30
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,9 @@ def test_side_by_side_of_an_odd_size(tmp_path: Path, size: tuple[int, int]) -> N
     [((97, 65), ".mp4", "yuv444p"), ((97, 65), ".webm", "yuv420p"), ((96, 65), ".mkv", "yuv444p")],
 )
 def test_odd_sizes_keep_their_size(tmp_path: Path, size: tuple[int, int], suffix: str, stored: str) -> None:
-    film = make_film(tmp_path / "in.webm", size=size, codec="libvpx-vp9", frames=4)
+    film = make_video(tmp_path / "in.webm", size=size, codec="libvpx-vp9", frames=4)
     outcome = enhance(film, tmp_path / f"out{suffix}")
-    made = content(outcome.target)
+    made = read_video(outcome.target)
     assert made.size == size
     assert made.pixel_format == stored
     assert any("size is odd" in warning for warning in outcome.warnings) is (stored == "yuv444p")
@@ -221,9 +221,9 @@ def test_depth_and_chroma_are_kept_where_the_encoder_can(
     tmp_path: Path, codec: str, pixel_format: str, suffix: str, stored: str, warnings: list[str]
 ) -> None:
     options = {"x265-params": "log-level=none"} if codec == "libx265" else {}
-    film = make_film(tmp_path / "in.mkv", codec=codec, pixel_format=pixel_format, frames=4, options=options)
+    film = make_video(tmp_path / "in.mkv", codec=codec, pixel_format=pixel_format, frames=4, options=options)
     outcome = enhance(film, tmp_path / f"out{suffix}")
-    assert content(outcome.target).pixel_format.replace("yuvj", "yuv") == stored
+    assert read_video(outcome.target).pixel_format.replace("yuvj", "yuv") == stored
     assert outcome.warnings == warnings
 
 
@@ -250,9 +250,9 @@ def first_frame(path: Path) -> VideoFrame:
 
 
 def test_rgb_video_becomes_tagged_yuv(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mkv", codec="ffv1", pixel_format="bgr0", tags=(0, 2, 1, 1), frames=3)
+    film = make_video(tmp_path / "in.mkv", codec="ffv1", pixel_format="bgr0", tags=(0, 2, 1, 1), frames=3)
     enhance(film, tmp_path / "out.mp4")
-    made = content(tmp_path / "out.mp4")
+    made = read_video(tmp_path / "out.mp4")
     assert made.tags[:2] == (6, 1)
     assert made.pixel_format == "yuv420p"
 
@@ -261,17 +261,17 @@ def test_rgb_video_becomes_tagged_yuv(tmp_path: Path) -> None:
 def test_side_by_side_is_raw_left_as_displayed(
     tmp_path: Path, matrix: tuple[int, ...] | None, turns: int
 ) -> None:
-    film = make_film(tmp_path / "in.mp4", matrix=matrix)
+    film = make_video(tmp_path / "in.mp4", matrix=matrix)
     enhance(film, tmp_path / "out.mp4", side_by_side=True)
-    shown = np.rot90(content(tmp_path / "out.mp4").pictures[3], -turns)
-    raw = np.rot90(content(film).pictures[3], -turns)
+    shown = np.rot90(read_video(tmp_path / "out.mp4").frames[3], -turns)
+    raw = np.rot90(read_video(film).frames[3], -turns)
     left, right = np.split(shown, 2, axis=1)
     assert psnr(left, raw) > 35
     assert right.mean() > 1.3 * raw.mean()
 
 
 def test_features_of_every_frame_are_written_to_npz(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4")
+    film = make_video(tmp_path / "in.mp4")
     job = LaneJob(options=with_features(Options()))
     with open_features(tmp_path / "out.npz") as features:
         enhance_video(film, tmp_path / "out.mp4", job, lambda expected: None, features)
@@ -288,7 +288,7 @@ def test_features_of_every_frame_are_written_to_npz(tmp_path: Path) -> None:
 
 
 def test_the_callback_is_called_for_every_frame(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4")
+    film = make_video(tmp_path / "in.mp4")
     steps: list[int | None] = []
     enhance_video(film, tmp_path / "out.mp4", LaneJob(), steps.append)
     assert steps == [12] * 12
@@ -298,18 +298,18 @@ def test_the_callback_is_called_for_every_frame(tmp_path: Path) -> None:
 
 
 def test_a_truncated_video_gives_its_frames(tmp_path: Path) -> None:
-    whole = make_film(tmp_path / "in.mp4", frames=40, container_options={"movflags": "+faststart"})
+    whole = make_video(tmp_path / "in.mp4", frames=40, container_options={"movflags": "+faststart"})
     data = whole.read_bytes()
     cut = tmp_path / "cut.mp4"
     cut.write_bytes(data[: data.index(b"mdat") + (len(data) - data.index(b"mdat")) // 2])
     outcome = enhance(cut, tmp_path / "out.mp4")
     assert 5 < outcome.frames < 35
     assert any("truncated after" in warning and "of 3.2 s" in warning for warning in outcome.warnings)
-    assert len(content(outcome.target).times) == outcome.frames
+    assert len(read_video(outcome.target).times) == outcome.frames
 
 
 def test_damaged_packets_are_counted_and_the_rest_is_enhanced(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4", frames=30)
+    film = make_video(tmp_path / "in.mp4", frames=30)
     data = bytearray(film.read_bytes())
     with av.open(str(film)) as container:
         places = [packet.pos for packet in container.demux(video=0) if packet.size]
@@ -328,22 +328,22 @@ def test_frames_that_the_decoder_reports_as_corrupt_are_marked(tmp_path: Path, s
 
 def test_a_change_of_size_is_scaled_to_the_first_with_a_warning(tmp_path: Path) -> None:
     parts = [
-        make_film(tmp_path / f"{n}.ts", size=size, frames=6, pts=[1024 * (6 * n + k) for k in range(6)])
+        make_video(tmp_path / f"{n}.ts", size=size, frames=6, pts=[1024 * (6 * n + k) for k in range(6)])
         for n, size in enumerate([SIZE, (64, 48)])
     ]
     film = tmp_path / "in.ts"
     film.write_bytes(b"".join(part.read_bytes() for part in parts))
     outcome = enhance(film, tmp_path / "out.mp4")
-    made = content(outcome.target)
+    made = read_video(outcome.target)
     assert outcome.frames == len(made.times) == 12
     assert made.size == SIZE
     assert any("changes to 64x48" in warning for warning in outcome.warnings)
 
 
 def test_missing_or_decreasing_pts_are_replaced(tmp_path: Path) -> None:
-    raw = make_film(tmp_path / "in.h264", container="h264")
+    raw = make_video(tmp_path / "in.h264", container="h264")
     outcome = enhance(raw, tmp_path / "out.mp4")
-    times = content(outcome.target).times
+    times = read_video(outcome.target).times
     assert len(times) == 12
     assert times == sorted(set(times))
     assert any("without a usable pts" in warning for warning in outcome.warnings)
@@ -358,7 +358,7 @@ def test_a_file_that_is_not_a_video_is_rejected_without_output(tmp_path: Path, d
 
 
 def test_a_video_without_a_decodable_frame_is_rejected(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "in.mp4", frames=3)
+    film = make_video(tmp_path / "in.mp4", frames=3)
     data = bytearray(film.read_bytes())
     start = data.index(b"mdat") + 4
     with av.open(str(film)) as container:
@@ -378,7 +378,7 @@ def test_an_interrupt_leaves_no_output(tmp_path: Path) -> None:
     def stop(expected: int | None) -> None:
         raise KeyboardInterrupt
 
-    film = make_film(tmp_path / "in.mp4")
+    film = make_video(tmp_path / "in.mp4")
     with pytest.raises(KeyboardInterrupt):
         enhance_video(film, tmp_path / "out.mp4", LaneJob(), stop)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mp4"]
@@ -390,10 +390,10 @@ def test_an_interrupt_leaves_no_output(tmp_path: Path) -> None:
 def test_the_car_keeps_its_frames_times_and_audio(tmp_path: Path, shared_data: Path) -> None:
     source = shared_data / "videos" / "intel_car_768x432_h264_aac.mp4"
     outcome = enhance(source, tmp_path / "out.mp4")
-    before, after = content(source), content(outcome.target)
+    before, after = read_video(source), read_video(outcome.target)
     assert outcome.frames == len(after.times) == 163
     assert after.times == before.times
-    assert after.copied == before.copied
+    assert after.copied_packets == before.copied_packets
     assert after.tags == before.tags
     assert outcome.warnings == []
 
@@ -414,7 +414,7 @@ def test_every_video_is_enhanced_or_rejected_with_a_reason(
         except LumaflowError:
             rejected.add(source.name)
         else:
-            made = content(outcome.target)
+            made = read_video(outcome.target)
             assert len(made.times) == outcome.frames > 0
             assert made.size == (outcome.width, outcome.height)
             assert made.rotation == content_rotation(source)

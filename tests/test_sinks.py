@@ -19,8 +19,7 @@ import av
 import numpy as np
 import pytest
 
-from cameras import Server, rtsp_server
-from films import content, dim_frame, make_film, psnr
+from cameras import RtspServer, rtsp_server
 from lumaflow.frame import Frame
 from lumaflow_service.camera.frame_reader import FrameReader
 from lumaflow_service.camera.open_container import OpenRequest, open_container
@@ -49,7 +48,8 @@ from lumaflow_service.config.model import (
 )
 from lumaflow_service.config.url_policy import UrlPolicy, check_url
 from lumaflow_service.media.color import ColorTags
-from proxy import Answering, Proxy
+from make_video import dim_frame, make_video, psnr, read_video
+from proxy import Proxy, StubServer
 
 BASE = Fraction(1, 90_000)
 WALL = 1_800_000_000.0
@@ -91,26 +91,26 @@ def test_recordings_keep_irregular_times_pictures_and_colour(
     times = [123_457 + step for step in (0, 3600, 3601, 7200, 50_000, 400_000)]
     shows = [show(n, pts) for n, pts in enumerate(times)]
     (path,) = record(tmp_path, shows, container=container, quality=10)
-    found = content(path)
+    found = read_video(path)
     assert len(found.times) == len(times)
     assert all(abs(a - b * BASE) <= tick for a, b in zip(found.times, times, strict=True))
     assert found.tags == (6, 1, 6, 6)
-    assert min(psnr(a, b.frame.pixels) for a, b in zip(found.pictures, shows, strict=True)) > 28
+    assert min(psnr(a, b.frame.pixels) for a, b in zip(found.frames, shows, strict=True)) > 28
     assert path.name.startswith("20270115T080000000Z")
 
 
 def test_odd_sizes_and_grey_are_recorded_whole(tmp_path: Path) -> None:
     (path,) = record(tmp_path, [show(n, size=(97, 63)) for n in range(5)])
-    assert (content(path).size, content(path).pixel_format) == ((97, 63), "yuv444p")
+    assert (read_video(path).size, read_video(path).pixel_format) == ((97, 63), "yuv444p")
     grey = [show(n, frame=Frame.from_numpy(dim_frame(n)[:, :, 0].copy())) for n in range(3)]
     (path,) = record(tmp_path / "grey", grey)
-    assert content(path).size == (96, 64)
+    assert read_video(path).size == (96, 64)
 
 
 def test_a_segment_ends_by_time_and_by_geometry(tmp_path: Path) -> None:
     shows = [show(n) for n in range(60)] + [show(n, size=(64, 96), epoch=2) for n in range(60, 70)]
     paths = record(tmp_path, shows, segment_seconds=1)
-    found = [content(path) for path in paths]
+    found = [read_video(path) for path in paths]
     assert [len(one.times) for one in found] == [25, 25, 10, 10]
     assert [time for one in found for time in one.times] == [Fraction(n, 25) for n in range(70)]
     assert found[-1].size == (64, 96)
@@ -140,13 +140,13 @@ def test_a_killed_process_leaves_a_file_that_plays_to_its_last_second(tmp_path: 
         last = max([last, *(int(line) for line in process.stdout)])
         process.wait()
     (path,) = (tmp_path / "r").iterdir()
-    times = content(path).times
+    times = read_video(path).times
     assert times == [Fraction(n, 25) for n in range(len(times))]
     assert last / 25 - times[-1] < 1
 
 
 def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
-    film = make_film(tmp_path / "sound.mp4", 24, audio="aac")
+    film = make_video(tmp_path / "sound.mp4", 24, audio="aac")
     kind, sounds = sound_of(film)
     recorder = Recorder(RecordConfig(path="r", keep_free_gb=0), tmp_path)
     recorder.set_audio_format(kind)
@@ -158,7 +158,7 @@ def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
         recorder.write_audio(sound)
     recorder.close()
     (path,) = (tmp_path / "r").iterdir()
-    (original,), (copied,) = content(film).copied, content(path).copied
+    (original,), (copied,) = read_video(film).copied_packets, read_video(path).copied_packets
     kept = [packet for packet in original if packet[0] >= 0]
     assert [data for _, data in copied] == [data for _, data in kept]
     assert all(abs(a[0] - b[0]) <= Fraction(1, 48_000) for a, b in zip(copied, kept, strict=True))
@@ -166,7 +166,7 @@ def test_sound_is_passed_through_beside_the_picture(tmp_path: Path) -> None:
 
 def test_sound_of_the_same_kind_goes_on_in_the_same_file_over_a_new_connection(tmp_path: Path) -> None:
     recorder, again = Recorder(RecordConfig(path="r", keep_free_gb=0), tmp_path), Fraction(40, 25)
-    film = make_film(tmp_path / "loop.mp4", 20, audio="aac")
+    film = make_video(tmp_path / "loop.mp4", 20, audio="aac")
     for turn in range(3):  # as a file with `loop: true`
         kind, sounds = sound_of(film)
         recorder.set_audio_format(kind)
@@ -174,11 +174,11 @@ def test_sound_of_the_same_kind_goes_on_in_the_same_file_over_a_new_connection(t
             recorder.write(show(turn * 40 + n))
         for sound in sounds:
             recorder.write_audio(replace(sound, seconds=sound.seconds + turn * again))
-    other, _ = sound_of(make_film(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
+    other, _ = sound_of(make_video(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
     assert other != kind
     recorder.close()
     (path,) = (tmp_path / "r").iterdir()
-    (copied,) = content(path).copied
+    (copied,) = read_video(path).copied_packets
     assert len(copied) > 2.8 * sum(sound.seconds >= 0 for sound in sounds)
 
 
@@ -199,7 +199,7 @@ def sound_of(film: Path) -> tuple[AudioFormat, list[AudioPacket]]:
 
 
 def test_sound_that_a_container_cannot_hold_is_named(tmp_path: Path) -> None:
-    kind, _ = sound_of(make_film(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
+    kind, _ = sound_of(make_video(tmp_path / "pcm.mov", 12, audio="pcm_s16le", container="mov"))
     recorder = Recorder(RecordConfig(path="r", keep_free_gb=0, container="mkv"), tmp_path)
     recorder.set_audio_format(kind)
     recorder.write(show(0))
@@ -432,7 +432,7 @@ def test_an_unwritable_path_is_a_sentence_and_the_others_go_on(tmp_path: Path) -
     assert (bad["name"], bad["state"], good["state"]) == ("record-1", "waiting", "working")
     assert bad["why"].startswith("it cannot be written: ")
     outputs.close(5)
-    assert len(content(next((tmp_path / "good").iterdir())).times) == 5
+    assert len(read_video(next((tmp_path / "good").iterdir())).times) == 5
 
 
 def test_a_full_disk_stops_a_recording_which_goes_on_when_there_is_room(tmp_path: Path) -> None:
@@ -536,7 +536,7 @@ def test_a_server_that_takes_connections_and_is_silent_holds_nothing_up() -> Non
 
 def test_a_server_that_hangs_after_its_first_answer_holds_up_no_other_output(tmp_path: Path) -> None:
     options = b"RTSP/1.0 200 OK\r\nCSeq: 1\r\nPublic: ANNOUNCE, SETUP, RECORD\r\n\r\n"
-    deaf = Answering(lambda _: options, deaf=True)
+    deaf = StubServer(lambda _: options, keep_open=True)
     recorder = OutputThread(
         "record-2",
         Recorder(RecordConfig(path="r", keep_free_gb=0), tmp_path),
@@ -559,7 +559,7 @@ def test_a_server_that_hangs_after_its_first_answer_holds_up_no_other_output(tmp
     assert recorder.dropped == 0
 
 
-def test_a_server_that_stops_reading_is_left(server: Server, rng: np.random.Generator) -> None:
+def test_a_server_that_stops_reading_is_left(server: RtspServer, rng: np.random.Generator) -> None:
     proxy = Proxy(server.port)
     noise = [Frame.from_numpy(rng.integers(0, 255, (480, 640, 3), np.uint8)) for _ in range(5)]
     with feeding(server.url("gate", port=proxy.port), lambda n: show(n, frame=noise[n % 5])) as outlet:
@@ -571,7 +571,7 @@ def test_a_server_that_stops_reading_is_left(server: Server, rng: np.random.Gene
     proxy.close()
 
 
-def test_a_relay_that_dies_is_replaced_and_its_command_shows_no_password(server: Server) -> None:
+def test_a_relay_that_dies_is_replaced_and_its_command_shows_no_password(server: RtspServer) -> None:
     with feeding(server.url("gate", "user:s3cret@")) as outlet:
         wait_until(lambda: outlet.state == "working")
         (pid,) = relays()
@@ -586,14 +586,14 @@ def test_a_relay_passes_pictures_and_sound_on_with_their_times(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     times = [160 * n * n for n in range(12)]
-    film = make_film(tmp_path / "a.nut", 12, audio="aac", pts=times, options={"bf": "0"})
+    film = make_video(tmp_path / "a.nut", 12, audio="aac", pts=times, options={"bf": "0"})
     target = tmp_path / "b.flv"
     with av.open(film, container_options=NO_PROBING) as source, av.open(target, "w", format="flv") as out:
         relay(source, out)
-    found, wanted = content(target), content(film)
+    found, wanted = read_video(target), read_video(film)
     shifts = {round(b - a, 2) for a, b in zip(found.times, wanted.times, strict=True)}
     assert len(shifts) == 1
-    assert [data for _, data in found.copied[0]] == [data for _, data in wanted.copied[0]]
+    assert [data for _, data in found.copied_packets[0]] == [data for _, data in wanted.copied_packets[0]]
     assert capsys.readouterr().out == "open \n"
 
 
@@ -615,7 +615,7 @@ def relays() -> list[int]:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[RtspServer]:
     with rtsp_server(["/gate=publish"]) as server:
         yield server
 
@@ -644,7 +644,7 @@ def feeding(url: str, make: Callable[[int], OutputFrame] = show) -> Iterator[Out
         outlet.join(5)
 
 
-def played(server: Server) -> tuple[int, int]:
+def played(server: RtspServer) -> tuple[int, int]:
     """Size of the first picture that a player gets."""
     url, options = server.url("gate-played"), {"rtsp_transport": "tcp"}
     with av.open(url, container_options=options, timeout=(10, 5)) as player:
@@ -670,8 +670,8 @@ def test_a_lost_camera_is_shown_as_lost_until_it_is_back(
     passed = round((time.monotonic() - begun) * 90_000)
     outputs.write(show(5, pts=4 * 3600 + passed, arrived=time.monotonic(), frame=bright))
     outputs.close(5)
-    shown, plain = (content(next((tmp_path / name).iterdir())) for name in "rq")
-    levels = [int(np.median(picture)) for picture in shown.pictures]
+    shown, plain = (read_video(next((tmp_path / name).iterdir())) for name in "rq")
+    levels = [int(np.median(picture)) for picture in shown.frames]
     assert all(level > 150 for level in (*levels[:5], levels[-1]))
     assert all(level < 100 for level in levels[5:-1])
     assert len(levels) >= 10

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from cameras import Server, rtsp_server
+from cameras import RtspServer, rtsp_server
 from lumaflow_service.config.model import CameraConfig
 from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.control.camera_supervisor import CameraSupervisor, ServiceParts
@@ -40,7 +40,7 @@ class SlowEngine:
         """Nothing is told."""
 
 
-class Ages(Metrics):
+class AgeMetrics(Metrics):
     """Metrics that keep every age."""
 
     def __init__(self) -> None:
@@ -54,13 +54,13 @@ class Ages(Metrics):
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server() -> Iterator[RtspServer]:
     with rtsp_server([f"/slow=live:160x120@{round(1 / INTERVAL)}"]) as server:
         yield server
 
 
-def test_a_slow_consumer_gets_frames_of_three_intervals_at_most(server: Server) -> None:
-    metrics, numbers = asyncio.run(watched(server, frames=10))
+def test_frames_for_a_slow_consumer_are_at_most_three_intervals_old(server: RtspServer) -> None:
+    metrics, numbers = asyncio.run(run_camera(server, frames=10))
     late = metrics.registry.get_sample_value("lumaflow_dropped_total", {"source": "gate", "reason": "late"})
     assert max(metrics.ages[1:]) <= 3 * INTERVAL  # one that waited in a queue would be older each time
     assert late
@@ -68,9 +68,9 @@ def test_a_slow_consumer_gets_frames_of_three_intervals_at_most(server: Server) 
     assert numbers[-1] >= 1.3 * len(numbers)
 
 
-async def watched(server: Server, frames: int) -> tuple[Ages, list[int]]:
+async def run_camera(server: RtspServer, frames: int) -> tuple[AgeMetrics, list[int]]:
     """Let a camera run until so many frames are through; their ages and numbers."""
-    metrics, ring, engine = Ages(), SlotRing(SlotMemory.create(8, 1 << 20)), SlowEngine()
+    metrics, ring, engine = AgeMetrics(), SlotRing(SlotMemory.create(8, 1 << 20)), SlowEngine()
     sources: Any = Sources(engine, metrics, 4, 4)  # type: ignore[arg-type]
     camera = CameraConfig.model_validate({"url": server.url("slow")})
     sources.put("gate", SourceOptions(), None)

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from conftest import RunningService, finish
-from films import make_film
-from test_ingest import wait_until
+from make_video import make_video
+from test_camera_service import wait_until
 
 PACKAGES = "service", "pipeline", "lumaflow", "lumaflow_service"
 MODULES = "json.py", "numpy.py", "socket.py"
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     names = [*(f"{package}/__init__.py" for package in PACKAGES), *MODULES]
     for name in names:
         (tmp_path / name).write_text(f"open({str(tmp_path / 'imported')!r}, 'a').write({name!r} + '\\n')\n")
-    make_film(tmp_path / "film.mp4", 40)
+    make_video(tmp_path / "film.mp4", 40)
     (tmp_path / "cameras.yaml").write_text(CONFIG)
     return tmp_path
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import simplejpeg
 
-from cameras import Server, rtsp_server
+from cameras import RtspServer, rtsp_server
 from conftest import RunningService, finish
-from films import content, make_film
-from lossy import Lossy
+from lossy_udp import LossyUdpProxy
+from make_video import make_video, read_video
 from proxy import Proxy
 
 PASSWORD = "c4n4ryPw"
@@ -40,7 +40,7 @@ def metric(service: RunningService, series: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server() -> Iterator[RtspServer]:
     with rtsp_server(["/live=live:1280x720@25", "/small=live:160x120@10"]) as server:
         yield server
 
@@ -48,12 +48,12 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ingest")
-    make_film(folder / "film.mp4", 40, audio="aac")
+    make_video(folder / "film.mp4", 40, audio="aac")
     return folder
 
 
 @pytest.fixture(scope="module")
-def config(folder: Path, server: Server) -> Path:
+def config(folder: Path, server: RtspServer) -> Path:
     """Two cameras with outputs, and two that do not work."""
     file = folder / "cameras.yaml"
     file.write_text(
@@ -124,7 +124,7 @@ def camera(service: RunningService, name: str) -> dict:
     return source(service, name)["camera"]
 
 
-def test_cameras_are_live_and_each_output_gets_what_it_is_for(service: RunningService, folder: Path) -> None:
+def test_a_live_camera_writes_to_each_of_its_outputs(service: RunningService, folder: Path) -> None:
     wait_until(lambda: source(service, "gate")["frames"] >= 20)
     state = source(service, "gate")
     assert (state["state"], state["options"]["mode"], state["options"]["features"]) == (
@@ -142,7 +142,7 @@ def test_cameras_are_live_and_each_output_gets_what_it_is_for(service: RunningSe
     assert service.client.get("/v1/sources/gate/snapshot.jpg").content[:2] == b"\xff\xd8"
 
 
-def test_a_lossless_film_is_recorded_whole_with_its_times_and_sound(
+def test_a_lossless_file_is_recorded_with_all_frames_times_and_audio(
     service: RunningService, folder: Path
 ) -> None:
     wait_until(lambda: camera(service, "film")["state"] == "ended")
@@ -150,25 +150,25 @@ def test_a_lossless_film_is_recorded_whole_with_its_times_and_sound(
     raw = service.client.get("/v1/sources/film/snapshot.jpg?view=raw").content
     service.client.post("/v1/sources/film/pause").raise_for_status()  # which ends the file
     (path,) = (folder / "film").iterdir()
-    found, film = content(path), content(folder / "film.mp4")
+    found, film = read_video(path), read_video(folder / "film.mp4")
     assert found.times == film.times
-    assert len(found.copied[0]) >= len(film.copied[0]) - 2
+    assert len(found.copied_packets[0]) >= len(film.copied_packets[0]) - 2
     assert source(service, "film")["frames"] == 40
     shown = simplejpeg.decode_jpeg(raw, "BGR").astype(int)
-    assert np.abs(shown - film.pictures[-1]).mean() < 2  # by the film's own range and matrix
+    assert np.abs(shown - film.frames[-1]).mean() < 2  # by the film's own range and matrix
 
 
-def test_a_turned_camera_is_recorded_as_it_is_turned(service: RunningService, folder: Path) -> None:
+def test_a_rotated_camera_is_recorded_rotated(service: RunningService, folder: Path) -> None:
     wait_until(lambda: camera(service, "turned")["outputs"][0]["written"] == 40)
     service.client.post("/v1/sources/turned/pause").raise_for_status()
     (path,) = (folder / "turned").iterdir()
-    found, film = content(path), content(folder / "film.mp4")
+    found, film = read_video(path), read_video(folder / "film.mp4")
     assert (found.size, found.tags) == ((64, 96), film.tags)
-    bright = np.unravel_index(found.pictures[20][..., 1].argmax(), found.pictures[20].shape[:2])
+    bright = np.unravel_index(found.frames[20][..., 1].argmax(), found.frames[20].shape[:2])
     assert bright[1] > 32  # the square is at the top of the film, and so at the right of this
 
 
-def test_what_fails_says_why_and_is_counted(service: RunningService) -> None:
+def test_a_failed_camera_reports_its_cause_and_is_counted(service: RunningService) -> None:
     wait_until(lambda: camera(service, "gone")["reconnects"] >= 2)
     assert camera(service, "gone")["cause"] == "refused"
     assert metric(service, 'reconnects_total{code="refused",source="gone"}') >= 2
@@ -176,7 +176,7 @@ def test_what_fails_says_why_and_is_counted(service: RunningService) -> None:
     assert service.client.get("/readyz").status_code == 200
 
 
-def test_a_camera_is_added_changed_and_removed_by_the_api(service: RunningService, server: Server) -> None:
+def test_the_api_adds_changes_and_removes_a_camera(service: RunningService, server: RtspServer) -> None:
     client = service.client
     body = {"url": server.url("small", f"joe:{PASSWORD}@"), "options": {"mode": "clahe"}}
     answer = client.put("/v1/sources/added", json=body)
@@ -196,7 +196,7 @@ def test_a_camera_is_added_changed_and_removed_by_the_api(service: RunningServic
     assert all(one["id"] != "added" for one in client.get("/v1/sources").json()["sources"])
 
 
-def processes(service: RunningService, names: set[str], server: Server, path: str) -> list[int]:
+def processes(service: RunningService, names: set[str], server: RtspServer, path: str) -> list[int]:
     """The newest of the cameras' processes."""
     return sorted(service.children("lumaflow_service.camera"))[-1:]
 
@@ -213,7 +213,7 @@ def processes(service: RunningService, names: set[str], server: Server, path: st
         "",
     ],
 )
-def test_the_api_opens_no_file_no_device_and_no_other_network(service: RunningService, url: str) -> None:
+def test_the_api_refuses_files_devices_and_other_networks(service: RunningService, url: str) -> None:
     answer = service.client.put("/v1/sources/bad", json={"url": url})
     assert answer.status_code == 422
     assert service.client.get("/v1/sources/bad").status_code == 404
@@ -237,7 +237,7 @@ def test_a_camera_is_paused_resumed_and_restarted(service: RunningService) -> No
     assert client.post("/v1/sources/nobody/pause").status_code == 404
 
 
-def test_a_camera_whose_process_is_killed_comes_back_and_the_others_lose_nothing(
+def test_killed_camera_processes_are_restarted_and_their_slots_freed(
     service: RunningService,
 ) -> None:
     wait_until(lambda: source(service, "gate")["state"] == "live")
@@ -250,7 +250,7 @@ def test_a_camera_whose_process_is_killed_comes_back_and_the_others_lose_nothing
     assert metric(service, 'slots_in_use{device="cpu"}') <= 3
 
 
-def test_a_camera_whose_process_is_stuck_comes_back(service: RunningService, server: Server) -> None:
+def test_a_stuck_camera_process_is_restarted(service: RunningService, server: RtspServer) -> None:
     service.client.put("/v1/sources/stuck", json={"url": server.url("small")}).raise_for_status()
     wait_until(lambda: source(service, "stuck")["frames"] >= 3)
     (pid,) = sorted(service.children("lumaflow_service.camera"))[-1:]
@@ -261,7 +261,7 @@ def test_a_camera_whose_process_is_stuck_comes_back(service: RunningService, ser
     service.client.delete("/v1/sources/stuck")
 
 
-def test_only_what_changed_restarts_and_a_bad_file_changes_nothing(
+def test_a_reload_restarts_only_changed_cameras_and_a_bad_file_changes_nothing(
     service: RunningService, config: Path
 ) -> None:
     good = config.read_text()
@@ -285,7 +285,7 @@ def test_only_what_changed_restarts_and_a_bad_file_changes_nothing(
     assert source(service, "gate")["options"]["mode"] == "equalize"
 
 
-def test_a_password_is_nowhere(service: RunningService, log: Path) -> None:
+def test_a_password_is_in_no_log_response_metric_or_command_line(service: RunningService, log: Path) -> None:
     wait_until(lambda: camera(service, "locked")["reconnects"] >= 1)
     told = [log.read_text(), service.client.get("/metrics").text, service.client.get("/v1/sources").text]
     bad = service.client.put(
@@ -298,7 +298,9 @@ def test_a_password_is_nowhere(service: RunningService, log: Path) -> None:
     assert not [text for text in told if PASSWORD in text]
 
 
-def test_the_first_enhanced_frame_and_the_latency_at_720p(service: RunningService, server: Server) -> None:
+def test_the_first_frame_and_the_latency_at_720p_are_in_time(
+    service: RunningService, server: RtspServer
+) -> None:
     started = time.monotonic()
     service.client.put("/v1/sources/fast", json={"url": server.url("live")}).raise_for_status()
     wait_until(lambda: source(service, "fast")["frames"] >= 1)
@@ -312,7 +314,7 @@ def test_the_first_enhanced_frame_and_the_latency_at_720p(service: RunningServic
     assert mean < 0.5
 
 
-def test_a_slow_worker_leaves_the_age_bounded(service: RunningService, server: Server) -> None:
+def test_a_paused_worker_does_not_make_frames_old(service: RunningService, server: RtspServer) -> None:
     """A worker that stands still for a while: what comes after is the newest frame, not those that waited."""
     service.client.put("/v1/sources/fresh", json={"url": server.url("small")}).raise_for_status()
     wait_until(lambda: source(service, "fresh")["frames"] >= 5)
@@ -328,8 +330,8 @@ def test_a_slow_worker_leaves_the_age_bounded(service: RunningService, server: S
     service.client.delete("/v1/sources/fresh")
 
 
-def test_what_lost_packets_damaged_makes_no_mapping(service: RunningService, server: Server) -> None:
-    lossy = Lossy(server.port, seed=3)
+def test_frames_damaged_by_packet_loss_make_no_lut(service: RunningService, server: RtspServer) -> None:
+    lossy = LossyUdpProxy(server.port, seed=3)
     body = {"url": server.url("small", port=lossy.port), "transport": "udp"}
     service.client.put("/v1/sources/lossy", json=body).raise_for_status()
     wait_until(lambda: source(service, "lossy")["frames"] >= 5)
@@ -345,7 +347,7 @@ def test_what_lost_packets_damaged_makes_no_mapping(service: RunningService, ser
     assert ages == {1}
 
 
-def test_a_camera_that_never_answers_costs_nothing(service: RunningService) -> None:
+def test_a_camera_that_does_not_answer_uses_no_cpu(service: RunningService) -> None:
     silent = Proxy(1)
     silent.behaviour = "silent"
     service.client.put(
@@ -367,7 +369,9 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_headless_has_health_and_metrics_alone_and_ends_its_files(folder: Path, server: Server) -> None:
+def test_headless_serves_only_health_and_metrics_and_finishes_its_files(
+    folder: Path, server: RtspServer
+) -> None:
     file = folder / "headless.yaml"
     file.write_text(
         f"{NETWORKS}sources:\n  gate:\n    url: {server.url('small')}\n"
@@ -401,10 +405,10 @@ def test_headless_has_health_and_metrics_alone_and_ends_its_files(folder: Path, 
     assert process.returncode == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in children)
     (path,) = (folder / "headless").iterdir()
-    assert len(content(path).times) >= 10
+    assert len(read_video(path).times) >= 10
 
 
-def test_a_bad_configuration_is_told_before_anything_starts(tmp_path: Path) -> None:
+def test_a_bad_configuration_is_reported_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("sauces: {}\n")
     command = [
         sys.executable,

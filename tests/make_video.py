@@ -1,4 +1,4 @@
-"""Small videos made by code, and what is in a video as a list: for the tests of files."""
+"""Makes small test videos, and reads all frames and packets of a video."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +16,7 @@ LIMITED_601 = (6, 1, 6, 6)
 
 
 def dim_frame(n: int, size: tuple[int, int] = SIZE) -> NDArray[np.uint8]:
-    """(H, W, 3) uint8 BGR: a dark ramp under a bright square that moves with `n`."""
+    """Return (H, W, 3) uint8 BGR: a dark ramp under a bright square that moves with `n`."""
     width, height = size
     ramp = np.add.outer(np.arange(height) % 23, np.arange(width) // 3 % 29)
     frame = np.repeat(ramp[..., None], 3, axis=2) + np.array((20, 12, 8))
@@ -24,7 +24,7 @@ def dim_frame(n: int, size: tuple[int, int] = SIZE) -> NDArray[np.uint8]:
     return frame.astype(np.uint8)
 
 
-def make_film(
+def make_video(
     path: Path,
     frames: int = 12,
     size: tuple[int, int] = SIZE,
@@ -40,7 +40,7 @@ def make_film(
     options: dict[str, str] | None = None,
     container_options: dict[str, str] | None = None,
 ) -> Path:
-    """Write a video of `dim_frame`s at 12.5 a second, or at `pts` in units of TIME_BASE."""
+    """Write a video of `dim_frame`s at 12.5 frames per second, or at `pts` in units of TIME_BASE."""
     with av.open(str(path), "w", format=container, container_options=container_options or {}) as out:
         video = out.add_stream(codec, rate=Fraction(25, 2), options={"g": "6", **(options or {})})
         video.width, video.height = size
@@ -52,7 +52,7 @@ def make_film(
             context.sample_aspect_ratio = aspect
         if matrix:
             video.set_display_matrix(matrix)
-        sound = out.add_stream(audio, rate=48_000) if audio else None
+        audio_stream = out.add_stream(audio, rate=48_000) if audio else None
         for n in range(frames):
             frame = VideoFrame.from_ndarray(dim_frame(n, size), "bgr24").reformat(
                 format=pixel_format, dst_colorspace=5, dst_color_range=tags[1]
@@ -60,22 +60,22 @@ def make_film(
             frame.colorspace, frame.color_range, frame.color_primaries, frame.color_trc = tags
             frame.pts, frame.time_base = pts[n] if pts else 1024 * n, TIME_BASE
             out.mux(video.encode(frame))
-        if sound is not None:
-            _make_sound(out, sound, seconds=frames / 12.5)
+        if audio_stream is not None:
+            _encode_tone(out, audio_stream, seconds=frames / 12.5)
         out.mux(video.encode(None))
     return path
 
 
-def make_sound(path: Path, seconds: float = 0.2) -> Path:
-    """Write a file of sound alone."""
+def make_audio(path: Path, seconds: float = 0.2) -> Path:
+    """Write a file with audio only."""
     with av.open(str(path), "w") as out:
         stream = out.add_stream("aac", rate=48_000)
         assert isinstance(stream, av.AudioStream)
-        _make_sound(out, stream, seconds)
+        _encode_tone(out, stream, seconds)
     return path
 
 
-def _make_sound(out: av.container.OutputContainer, stream: av.AudioStream, seconds: float) -> None:
+def _encode_tone(out: av.container.OutputContainer, stream: av.AudioStream, seconds: float) -> None:
     for start in range(0, int(48_000 * seconds), 960):
         tone = 0.2 * np.sin(np.arange(start, start + 960, dtype=np.float32) / 20)
         frame = av.AudioFrame.from_ndarray(np.float32([tone, tone]), "fltp", "stereo")
@@ -85,11 +85,15 @@ def _make_sound(out: av.container.OutputContainer, stream: av.AudioStream, secon
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What a player finds in a video. Times in seconds; copied packets as (pts, bytes) by stream."""
+class VideoContent:
+    """The decoded frames and properties of a video.
+
+    times : in seconds
+    copied_packets : (pts in seconds, bytes) of the audio and subtitle packets, by stream
+    """
 
     times: list[Fraction]
-    pictures: list[NDArray[np.uint8]]
+    frames: list[NDArray[np.uint8]]
     size: tuple[int, int]
     pixel_format: str
     tags: tuple[int, int, int, int]
@@ -97,22 +101,22 @@ class Content:
     matrix: bytes | None
     aspect: Fraction | None
     interlaced: bool
-    copied: list[list[tuple[Fraction, bytes]]]
+    copied_packets: list[list[tuple[Fraction, bytes]]]
 
 
-def content(path: Path) -> Content:
-    """Read a whole video."""
-    with av.open(str(path)) as film:
-        video = film.streams.video[0]
+def read_video(path: Path) -> VideoContent:
+    """Decode a whole video."""
+    with av.open(str(path)) as container:
+        video = container.streams.video[0]
         frames = []
-        for packet in film.demux(video):
+        for packet in container.demux(video):
             try:
                 frames += packet.decode()
             except av.FFmpegError:
                 continue
         first = frames[0]
         matrix = first.side_data.get("DISPLAYMATRIX")
-        return Content(
+        return VideoContent(
             [frame.pts * frame.time_base for frame in frames],
             [frame.to_ndarray(format="bgr24") for frame in frames],
             (first.width, first.height),
@@ -122,14 +126,14 @@ def content(path: Path) -> Content:
             bytes(matrix) if matrix else None,
             video.sample_aspect_ratio,
             first.interlaced_frame,
-            _copied(path),
+            _copied_packets(path),
         )
 
 
-def _copied(path: Path) -> list[list[tuple[Fraction, bytes]]]:
-    with av.open(str(path)) as film:
-        found = {one.index: [] for one in film.streams if one.type in ("audio", "subtitle")}
-        for packet in film.demux():
+def _copied_packets(path: Path) -> list[list[tuple[Fraction, bytes]]]:
+    with av.open(str(path)) as container:
+        found = {one.index: [] for one in container.streams if one.type in ("audio", "subtitle")}
+        for packet in container.demux():
             if packet.stream.index in found and packet.size:
                 found[packet.stream.index].append((packet.pts * packet.time_base, bytes(packet)))
     return list(found.values())

@@ -1,4 +1,4 @@
-"""A port that speaks TLS in front of one that does not, and the certificate for it."""
+"""A TLS proxy in front of a plain TCP port, and a self-signed certificate for it."""
 
 import select
 import socket
@@ -8,20 +8,20 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-PIECE = 65_536
+CHUNK_BYTES = 65_536
 
 
 def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 that nobody but itself vouches for, and its key."""
+    """Make a self-signed certificate for 127.0.0.1 and its key."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
-    who = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
-    made = ["-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(["openssl", "req", "-x509", *made, *who], check=True, capture_output=True)
+    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    options = ["-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(["openssl", "req", "-x509", *options, *subject], check=True, capture_output=True)
     return certificate, key
 
 
-class Secured:
-    """Takes TLS on `port` and passes what is in it to another port, a thread a connection."""
+class TlsProxy:
+    """Accepts TLS on `port` and forwards the decrypted data to another port."""
 
     def __init__(self, target: int, certificate: Path, key: Path) -> None:
         self._target = target
@@ -32,7 +32,7 @@ class Secured:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._listener.close()
 
     def _accept(self) -> None:
@@ -51,7 +51,7 @@ class Secured:
                 ready = [client] if client.pending() else select.select([client, server], [], [])[0]
                 for source, target in ((client, server), (server, client)):
                     if source in ready:
-                        data = source.recv(PIECE)
+                        data = source.recv(CHUNK_BYTES)
                         if not data:
                             return
                         target.sendall(data)

@@ -42,7 +42,7 @@ def test_a_frame_belongs_to_the_caller(scene: Scene) -> None:
     assert np.array_equal(first, kept)
 
 
-def test_it_is_dim_and_clahe_makes_detail_of_the_dark(scene: Scene) -> None:
+def test_the_scene_is_dim_and_clahe_raises_its_contrast(scene: Scene) -> None:
     clahe = cv2.createCLAHE(2.0, (8, 8))
     for n in range(0, 2 * VIEW_FRAMES, 97):
         value = scene.frame(n).max(axis=2)
@@ -61,22 +61,22 @@ def test_people_and_cars_move(scene: Scene) -> None:
     assert (np.abs(after - before).max(axis=2) > 6).sum() > 300
 
 
-def test_a_hard_cut_comes_every_view(scene: Scene) -> None:
+def test_views_change_with_a_hard_cut(scene: Scene) -> None:
     last, cut, same = (scene.frame(VIEW_FRAMES + k).astype(int) for k in (-1, 0, 1))
     assert np.abs(cut - last).mean() > 3 * np.abs(same - cut).mean()
 
 
-def test_it_never_ends(scene: Scene) -> None:
+def test_any_frame_number_can_be_rendered(scene: Scene) -> None:
     assert scene.frame(10_000_019).shape == (360, 640, 3)
 
 
-def test_drawing_leaves_time_for_enhancing(scene: Scene) -> None:
+def test_a_frame_is_rendered_in_less_than_100_ms(scene: Scene) -> None:
     start = time.perf_counter()
     for n in range(60):
         scene.frame(n)
     assert (time.perf_counter() - start) / 60 < 0.1
 
 
-def test_it_is_drawn_without_opencv() -> None:
+def test_rendering_does_not_import_opencv() -> None:
     code = "import sys, lumaflow_service.demo.scene; sys.exit('cv2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
