@@ -12,10 +12,10 @@ import pytest
 
 from cameras import make_clips, rtsp_server, running_camera
 from conftest import RunningService
-from lumaflow_service.camera import backoff
 from lumaflow_service.camera.frame_reader import FrameReader
 from lumaflow_service.camera.malloc_arenas import limit_malloc_arenas
 from lumaflow_service.camera.watchdog import Watchdog
+from lumaflow_service.ipc import backoff
 from make_video import make_video
 from proxy import proxy_process
 
