@@ -216,7 +216,7 @@ def test_a_body_of_the_wrong_size_is_told_the_right_one(client: httpx.Client, fo
     query = {"format": form, "width": 33, "height": 21}
     answer = client.post("/v1/sources/wrong/frames", content=bytes(length + 1), params=query, headers=RAW)
     assert answer.status_code == 400
-    assert f"make {length}" in answer.json()["detail"]
+    assert f"expected {length} bytes" in answer.json()["detail"]
 
 
 def test_bgr_of_limited_range_is_refused(client: httpx.Client) -> None:

@@ -1,6 +1,6 @@
 """The planes of a decoded video frame: the first is enhanced, chroma is copied.
 
-YUV stays YUV: its luma passes the lane as gray of its own depth and range, and its chroma is unchanged.
+YUV stays YUV: its luma passes the lane as gray of the same depth and range, and its chroma is unchanged.
 RGB video becomes BGR.
 """
 

@@ -66,7 +66,7 @@ class StillImage:
         return self.icc_profile if self.icc_profile and fits_profile(self.icc_profile, gray) else None
 
     def display_pixels(self, frame: Frame) -> NDArray[np.uint8]:
-        """(H, W) or (H, W, 3) uint8 of this image with `frame` in place of its own."""
+        """(H, W) or (H, W, 3) uint8 of this image with its frame replaced by `frame`."""
         if self.color16 is None:
             return display_pixels(frame)
         colors = scale_by_value(self.color16[..., :3], self.frame.pixels, frame.pixels)

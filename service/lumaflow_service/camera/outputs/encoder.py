@@ -63,7 +63,7 @@ class VideoEncoder:
         self._container.mux(self._video.encode(video_frame))
 
     def write_audio(self, audio: AudioPacket) -> None:
-        """Write one audio packet, unless there is no stream for it or it precedes the first frame."""
+        """Write one audio packet, unless it has no stream or precedes the first frame."""
         is_other = audio.format != self._audio_format
         if self._audio is None or is_other or audio.seconds < self._start_seconds:
             return

@@ -31,7 +31,7 @@ def _decode(data: bytes | memoryview, color_space: str, out: Bytes) -> Bytes:
 
 
 def _cmyk_to_bgr(cmyk: Bytes, out: Bytes) -> None:
-    """BGR of inverted CMYK, as JPEG files store it: 255 is no ink."""
+    """BGR of inverted CMYK, as JPEG files store it: 255 means 0 % ink."""
     bgr = cmyk[..., 2::-1].astype(np.uint16)
     bgr *= cmyk[..., 3:]
     np.copyto(out, (bgr + 127) // 255, casting="unsafe")
