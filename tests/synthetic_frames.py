@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow import Frame, Geometry
+from lumaflow import Frame, Geometry, Mode
 from synthetic_images import gray_image
+
+PLAIN_MODES = [mode for mode in Mode if not mode.adaptive]
+"""The modes that map with LUTs of the histogram alone."""
 
 
 def synthetic_frame(rng: np.random.Generator, geometry: Geometry, kind: int) -> Frame:

@@ -52,6 +52,30 @@ def test_a_number_of_slots_out_of_range_is_rejected(slots):
         LaneConfig(slots=slots)
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"smoothing": 0.0}, "smoothing must be above 0, up to 1"),
+        ({"smoothing": 1.1}, "smoothing must be above 0, up to 1"),
+        ({"smoothing": math.nan}, "smoothing must be above 0"),
+        ({"strength": -0.1}, "strength must be from 0"),
+        ({"strength": 1.1}, "strength must be from 0"),
+        ({"target": 39.9}, "target must be from 40 to 160, or None, got 39.9"),
+        ({"target": 161}, "target must be from 40 to 160"),
+        ({"gate": 1}, r"expected bool\(\.\.\.\) for gate, got 1"),
+        ({"denoise": None}, r"expected bool\(\.\.\.\) for denoise, got None"),
+    ],
+)
+def test_an_adaptive_option_out_of_range_is_refused(values, message):
+    with pytest.raises(OptionError, match=message):
+        Equalization(**values)
+
+
+def test_three_modes_are_adaptive():
+    assert [mode for mode in Mode if mode.adaptive] == [Mode.AUTO, Mode.LOWLIGHT, Mode.DEHAZE]
+    assert Equalization(Mode.AUTO, tiles=(4, 3)).grid == (1, 1)
+
+
 def test_timing_every_zero_is_rejected():
     with pytest.raises(OptionError, match="1 or more, got 0"):
         LaneConfig(timing_every=0)

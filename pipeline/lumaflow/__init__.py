@@ -24,7 +24,7 @@ from lumaflow.errors import (
     StateError,
 )
 from lumaflow.formats import Alignment, Color, Matrix, PixelFormat, Range
-from lumaflow.frame import Enhanced, Frame, HeatMap, LutKind
+from lumaflow.frame import Enhanced, Frame, HeatMap, LutKind, Tone, ToneReport
 from lumaflow.functions import (
     apply_lut,
     apply_orientation,
@@ -89,6 +89,8 @@ __all__ = [
     "Region",
     "Stage",
     "StateError",
+    "Tone",
+    "ToneReport",
     "apply_lut",
     "apply_orientation",
     "available_devices",

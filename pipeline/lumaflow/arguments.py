@@ -49,6 +49,8 @@ def bins_geometry(bins: Any, equalization: Equalization, range: Range) -> Geomet
         )
     if equalization.mode is Mode.CLAHE:
         raise OptionError("Mode.CLAHE needs the pixels; call `clahe`, or use another mode")
+    if equalization.mode.adaptive:
+        raise OptionError(f"expected a plain mode, got {equalization.mode}, which needs frames; open a lane")
     return Geometry(1, 1, GRAY[depth], range)
 
 

@@ -166,6 +166,42 @@ class HeatMap:
     distance: NDArray[np.int64]
 
 
+class Tone(StrEnum):
+    """The main effect of an adaptive mode on a frame."""
+
+    BYPASS = "bypass"
+    STRETCH = "stretch"
+    LOWLIGHT = "lowlight"
+    DEHAZE = "dehaze"
+
+
+@dataclass(frozen=True, slots=True)
+class ToneReport:
+    """What an adaptive mode did to a frame, and why (spec 16.9).
+
+    mode : the main effect
+    strength : of that effect, 0 to 1
+    gain : of dark levels; 1: unchanged
+    noise : standard deviation of the noise at level 0, in 8-bit levels
+    black, white : levels that the mapping takes as black and as white, in 8-bit levels
+    haze : strength of the haze removal, 0 to 1
+    cut : True if a scene cut precedes the frame, or no frame does
+    denoised : True if the noise filters changed the frame
+    reason : one sentence
+    """
+
+    mode: Tone
+    strength: float
+    gain: float
+    noise: float
+    black: float
+    white: float
+    haze: float
+    cut: bool
+    denoised: bool
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Enhanced:
     """The result of one frame. The lane owns the arrays; they are valid until its next `submit`.
@@ -175,13 +211,14 @@ class Enhanced:
     lut_kind, lut_age : which LUT was applied, and how many frames earlier it was built
     bins : (2^b,) uint32, histogram of the luma of the **raw** frame, or of its region
     lut : (rows, columns, 2^b) uint8, or uint16 for an output above 8 bits: the LUTs that were applied;
-        (1, 1, 2^b) in every mode but CLAHE
+        (1, 1, 2^b) in every mode but CLAHE; in an adaptive mode the mean of its local curves
     heatmap : of the raw frame, or None
     hog : (blocks_y, blocks_x, 36) or compact (cells_y, cells_x, 9) float32, or None
     lbp : (ceil(H/16), ceil(W/16), labels) uint16 counts, or None
     lbp_labels : (H, W) uint8, or None. HOG and LBP are computed from the enhanced luma at 8 bits
     stage_seconds : duration of every stage that ran; empty for a frame that was not timed
     clamped : number of values above the bit depth, set to the highest level (only with `Options.clamp`)
+    tone : what an adaptive mode did, or None in a plain mode
     """
 
     frame: Frame
@@ -196,6 +233,7 @@ class Enhanced:
     lbp: NDArray[np.uint16] | None = None
     lbp_labels: NDArray[np.uint8] | None = None
     clamped: int = 0
+    tone: ToneReport | None = None
 
 
 def check_frame_planes(frame: Frame) -> None:

@@ -10,15 +10,30 @@ MAX_TILES = 64
 
 MAX_CHROMA_GAIN = 8.0
 
+MIN_TARGET, MAX_TARGET = 40.0, 160.0
+"""Range of `Equalization.target`, in 8-bit levels."""
+
 
 class Mode(StrEnum):
-    """How the LUT is built from the histogram (spec 2, 3, 4; STRETCH, the percentile stretch: spec 8)."""
+    """How levels are mapped: one of the plain modes (spec 2, 3, 4, 8), or an adaptive mode (spec 16, 17).
+
+    A plain mode maps levels with LUTs built from the histogram. An adaptive mode measures noise and haze too,
+    filters noise where the gain is high, and changes nothing in a well-exposed frame.
+    """
 
     EQUALIZE = "equalize"
     CLIPPED = "clipped"
     CLAHE = "clahe"
     STRETCH = "stretch"
     IDENTITY = "identity"
+    AUTO = "auto"
+    LOWLIGHT = "lowlight"
+    DEHAZE = "dehaze"
+
+    @property
+    def adaptive(self) -> bool:
+        """True for AUTO, LOWLIGHT and DEHAZE."""
+        return self in (Mode.AUTO, Mode.LOWLIGHT, Mode.DEHAZE)
 
 
 class ColorMode(StrEnum):
@@ -86,8 +101,13 @@ class Equalization:
 
     clip_limit : for CLAHE and CLIPPED, relative to a flat histogram as in OpenCV; 0: no clipping
     tiles : (columns, rows) of the CLAHE grid, and of the heat map in every mode
-    color : plane of RGB frames to map
+    color : plane of RGB frames to map; the adaptive modes count it only
     chroma_gain : factor for the chroma of YUV frames; 1: unchanged
+    smoothing : weight of the LUT of the current frame in the plain modes, above 0; 1: no smoothing (spec 6)
+    gate : reduce the effect of the plain modes on frames that already use their levels well (spec 7)
+    strength : of an adaptive mode, 0 (unchanged) to 1
+    target : mean level that an adaptive mode lifts the darkest half of the pixels to; None: chosen per frame
+    denoise : filter noise in an adaptive mode where the gain is high
 
     Raises OptionError for a value outside its range.
     """
@@ -97,9 +117,14 @@ class Equalization:
     tiles: tuple[int, int] = (8, 8)
     color: ColorMode = ColorMode.VALUE
     chroma_gain: float = 1.0
+    smoothing: float = 1.0
+    gate: bool = False
+    strength: float = 1.0
+    target: float | None = None
+    denoise: bool = True
 
     def __post_init__(self) -> None:
-        _check_types(self, mode=Mode, color=ColorMode)
+        _check_types(self, mode=Mode, color=ColorMode, gate=bool, denoise=bool)
         if not 0.0 <= self.clip_limit <= 1000.0:
             raise OptionError(f"clip_limit must be from 0 (no clipping) to 1000, got {self.clip_limit}")
         if len(self.tiles) != 2 or not all(1 <= n <= MAX_TILES for n in self.tiles):
@@ -107,6 +132,14 @@ class Equalization:
         if not 0.0 <= self.chroma_gain <= MAX_CHROMA_GAIN:
             raise OptionError(
                 f"chroma_gain must be from 0 (gray) to {MAX_CHROMA_GAIN:g}, got {self.chroma_gain}"
+            )
+        if not 0.0 < self.smoothing <= 1.0:
+            raise OptionError(f"smoothing must be above 0, up to 1 (no smoothing), got {self.smoothing}")
+        if not 0.0 <= self.strength <= 1.0:
+            raise OptionError(f"strength must be from 0 (unchanged) to 1, got {self.strength}")
+        if self.target is not None and not MIN_TARGET <= self.target <= MAX_TARGET:
+            raise OptionError(
+                f"target must be from {MIN_TARGET:g} to {MAX_TARGET:g}, or None, got {self.target}"
             )
 
     @property

@@ -16,7 +16,7 @@ from lumaflow.cuda.step import CudaStep
 from lumaflow.cuda.streams import Streams, record_outside, wait_outside
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
-from lumaflow.lane import Lane, RingBuffer, above_bit_depth, check_frame, output_geometry
+from lumaflow.lane import Lane, RingBuffer, above_bit_depth, check_frame, check_implemented, output_geometry
 from lumaflow.lut_history import LutSelector
 from lumaflow.options import LaneConfig, Options
 from lumaflow.stage import Stage
@@ -52,6 +52,7 @@ class CudaLane(Lane):
         shapes: LaunchConfig | None = None,
     ) -> None:
         self.device = f"cuda:{index}"
+        check_implemented(self.device, options)
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
         self.options, self.config = options, config
