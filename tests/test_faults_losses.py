@@ -10,7 +10,6 @@ import pytest
 from cameras import CameraRun, rtsp_server, running_camera
 from lossy_udp import LossyUdpProxy
 from lumaflow_service.camera.captured_frame import CapturedFrame
-from lumaflow_service.camera.corruption import CorruptionTracker
 from make_video import make_video
 
 RATE = 12.5
@@ -75,39 +74,3 @@ def sent_index(run: CameraRun, captured: CapturedFrame) -> int:
     return round(
         float(captured.pts * captured.time_base - run.frames[0].pts * run.frames[0].time_base) * RATE
     )
-
-
-class FakeFrame:
-    """The attributes of a decoded frame that CorruptionTracker reads."""
-
-    def __init__(self, pts: int | None, is_corrupt: bool = False) -> None:
-        self.pts, self.is_corrupt = pts, is_corrupt
-
-
-def test_corruption_ends_with_the_frame_of_a_key_frame_not_with_its_packet() -> None:
-    tracker = CorruptionTracker()
-    tracker.mark()
-    tracker.key_frame(5)
-    assert [tracker.is_corrupt(FakeFrame(pts)) for pts in (3, 4, 5, 6)] == [True, True, False, False]  # type: ignore[arg-type]
-
-
-def test_damage_after_a_key_frame_packet_outlasts_its_frame() -> None:
-    tracker = CorruptionTracker()
-    tracker.key_frame(5)
-    tracker.mark()
-    assert [tracker.is_corrupt(FakeFrame(pts)) for pts in (5, 6)] == [True, True]  # type: ignore[arg-type]
-    tracker.key_frame(7)
-    assert not tracker.is_corrupt(FakeFrame(7))  # type: ignore[arg-type]
-
-
-def test_frames_after_a_damaged_frame_are_corrupt_until_the_time_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from lumaflow_service.camera import corruption as module
-
-    tracker, clock = CorruptionTracker(), [0.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
-    assert tracker.is_corrupt(FakeFrame(1, is_corrupt=True))  # type: ignore[arg-type]
-    assert tracker.is_corrupt(FakeFrame(2))  # type: ignore[arg-type]
-    clock[0] = module.MAX_SECONDS + 0.1  # a camera without key frames
-    assert not tracker.is_corrupt(FakeFrame(3))  # type: ignore[arg-type]
