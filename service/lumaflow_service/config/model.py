@@ -49,7 +49,7 @@ class EncoderConfig(StrictModel):
 class RecordConfig(RetentionConfig, EncoderConfig):
     """Enhanced video in segments; a segment stays playable after a crash."""
 
-    segment_seconds: float = Field(300, ge=1, le=86_400)
+    segment_seconds: float = Field(300, ge=1, le=86_400, description="length of one file")
     container: Literal["mp4", "mov", "mkv"] = Field("mp4", description="mov also stores G.711 audio")
     no_signal: bool = Field(False, description="record a 'no signal' image while the camera is disconnected")
 
@@ -66,22 +66,26 @@ def _check_publish_url(value: Any) -> Any:
 class PublishConfig(EncoderConfig):
     """Enhanced video to a server: rtsp://, rtsps://, rtmp://, rtmps:// or srt://."""
 
-    url: Annotated[str, BeforeValidator(_check_publish_url), Field(pattern=PUBLISH_URL, repr=False)]
+    url: Annotated[
+        str,
+        BeforeValidator(_check_publish_url),
+        Field(pattern=PUBLISH_URL, repr=False, description="rtsp:, rtsps:, rtmp:, rtmps: or srt:"),
+    ]
     no_signal: bool = Field(True, description="publish a 'no signal' image while the camera is disconnected")
 
 
 class SnapshotConfig(RetentionConfig):
     """A JPEG of the enhanced frame at an interval."""
 
-    every_seconds: float = Field(60, ge=0.1, le=86_400)
+    every_seconds: float = Field(60, ge=0.1, le=86_400, description="interval between two files")
 
 
 class DescriptorsConfig(RetentionConfig):
     """Descriptors of frames, as npz files or JSON lines."""
 
-    format: Literal["npz", "jsonl"] = "npz"
+    format: Literal["npz", "jsonl"] = Field("npz", description="numpy files, or JSON lines")
     every_seconds: float = Field(0, ge=0, le=86_400, description="0: every frame, 2 MB each at 720p")
-    features: Features = Field([Feature.HOG, Feature.LBP], min_length=1)
+    features: Features = Field([Feature.HOG, Feature.LBP], min_length=1, description="which to write")
 
 
 def _expand_publish(value: Any) -> Any:
@@ -126,12 +130,12 @@ class CameraConfig(OptionsPatch):
         "live", description="live: only the newest frame is kept; lossless: no frame is dropped"
     )
     loop: bool = Field(False, description="repeat files")
-    deinterlace: bool = False
+    deinterlace: bool = Field(False, description="deinterlace the decoded frames")
     verify_tls: bool = Field(
         True, description="reject an rtsps: or https: server whose certificate is not trusted"
     )
     paused: bool = Field(False, description="start paused")
-    outputs: list[OutputConfig] = Field(default_factory=list)
+    outputs: list[OutputConfig] = Field(default_factory=list, description="where enhanced frames go")
 
     def options(self, defaults: OptionsPatch) -> SourceOptions:
         """The options of the source: those of the camera, then `defaults`, then the built-in values."""
@@ -163,12 +167,12 @@ def _check_networks(value: Any) -> Any:
 class Config(StrictModel):
     """A configuration file."""
 
-    defaults: OptionsPatch = OptionsPatch()
+    defaults: OptionsPatch = Field(OptionsPatch(), description="options of every source that sets no other")
     networks: Annotated[list[str], BeforeValidator(_check_networks)] = Field(
         [], description="allowed networks of cameras; if set, no other address is opened"
     )
     files: list[str] = Field(["."], description="folders that file: URLs may refer to")
-    sources: dict[SourceName, CameraConfig] = {}
+    sources: dict[SourceName, CameraConfig] = Field({}, description="the cameras, by source id")
 
     def policy(self, folder: Path) -> UrlPolicy:
         """The URLs that this configuration, a file in `folder`, allows."""

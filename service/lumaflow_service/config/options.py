@@ -50,9 +50,13 @@ def check_tiles(tiles: Any) -> Any:
     return tiles
 
 
-Features = Annotated[list[Feature], AfterValidator(sort_features)]
+Features = Annotated[
+    list[Feature], AfterValidator(sort_features), Field(description="what to extract from each frame")
+]
 Tiles = Annotated[
-    str, BeforeValidator(check_tiles), Field(pattern=TILES_PATTERN, description="columns x rows")
+    str,
+    BeforeValidator(check_tiles),
+    Field(pattern=TILES_PATTERN, description="columns x rows of the CLAHE grid and of the heat map"),
 ]
 ClipLimit = Annotated[float, Field(ge=0, le=1000, description="relative to a flat histogram; 0: no clipping")]
 ChromaGain = Annotated[float, Field(ge=0, le=MAX_CHROMA_GAIN, description="of YUV frames; 1: unchanged")]
@@ -66,11 +70,13 @@ class RegionOption(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    x: int = Field(ge=0, le=MAX_SIDE_PX)
-    y: int = Field(ge=0, le=MAX_SIDE_PX)
-    width: int = Field(ge=1, le=MAX_SIDE_PX)
-    height: int = Field(ge=1, le=MAX_SIDE_PX)
-    everywhere: bool = True
+    x: int = Field(ge=0, le=MAX_SIDE_PX, description="left column of the rectangle")
+    y: int = Field(ge=0, le=MAX_SIDE_PX, description="top row of the rectangle")
+    width: int = Field(ge=1, le=MAX_SIDE_PX, description="in pixels")
+    height: int = Field(ge=1, le=MAX_SIDE_PX, description="in pixels")
+    everywhere: bool = Field(
+        True, description="apply the LUT to the whole frame; false: pixels outside stay unchanged"
+    )
 
     def to_pipeline(self) -> Region:
         """The pipeline's Region."""
@@ -82,19 +88,35 @@ class SourceOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Mode = Mode.CLAHE
+    mode: Annotated[Mode, Field(description="how the LUT is computed from the histogram")] = Mode.CLAHE
     clip_limit: ClipLimit = 2.0
     tiles: Tiles = "8x8"
-    color: ColorMode = ColorMode.VALUE
+    color: Annotated[
+        ColorMode, Field(description="of RGB frames: map V of HSV (the largest channel), or the luma")
+    ] = ColorMode.VALUE
     chroma_gain: ChromaGain = 1.0
-    output: Output = Output.SAME
-    orientation: Orientation = Orientation.NONE
-    region: RegionOption | None = None
-    clamp: bool = False
+    output: Annotated[
+        Output, Field(description="bit depth of the enhanced frame: as the input, or 8 bits (gray only)")
+    ] = Output.SAME
+    orientation: Annotated[
+        Orientation, Field(description="rotate or flip the frame before its histogram; rotations clockwise")
+    ] = Orientation.NONE
+    region: Annotated[
+        RegionOption | None, Field(description="rectangle whose histogram the LUT is computed from")
+    ] = None
+    clamp: Annotated[
+        bool, Field(description="clamp and count values above the bit depth instead of rejecting the frame")
+    ] = False
     features: Features = []
-    hog_layout: HogLayout = HogLayout.OPENCV
-    lbp_mapping: LbpMapping = LbpMapping.UNIFORM
-    lbp_neighborhood: Neighborhood = Neighborhood.SQUARE
+    hog_layout: Annotated[
+        HogLayout, Field(description="blocks of 36 values as OpenCV's, or cells of 9 bins")
+    ] = HogLayout.OPENCV
+    lbp_mapping: Annotated[LbpMapping, Field(description="how the 256 LBP codes become labels")] = (
+        LbpMapping.UNIFORM
+    )
+    lbp_neighborhood: Annotated[Neighborhood, Field(description="3x3 square, or circle of radius 1")] = (
+        Neighborhood.SQUARE
+    )
 
     def to_pipeline(self) -> Options:
         """The pipeline's Options. Raises OptionError."""
