@@ -20,6 +20,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(rf"{FENCE.pattern}|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+PATH = re.compile(r"\b((?:docs|tests|docker|pipeline|service)/[\w-][\w./-]*\w)")
+NOT_IN_REPOSITORY = ("docker/secrets", "docker/rehearsal")
 WEBSOCKETS = ("/v1/sources/{source}/frames", "/v1/sources/{source}/live")
 MAX_GLOSSARY_ENTRIES = 20
 
@@ -57,6 +59,12 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(page):
         target = page.parent / path if path else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_path_that_a_page_names_exists(page):
+    for path in PATH.findall(page.read_text()):
+        assert (ROOT / path).exists() or path.startswith(NOT_IN_REPOSITORY), path
 
 
 def test_every_page_of_the_folder_is_linked_from_the_readme():

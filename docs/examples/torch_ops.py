@@ -1,7 +1,7 @@
-"""lumaflow's steps as PyTorch operators: `torch.ops.lumaflow.clahe(luma, 2.0, 8, 8)` and friends.
+"""lumaflow's steps as PyTorch operators: `torch.ops.lumaflow.clahe(luma, 2.0, 8, 8)` and others.
 
-Tensors go in and come out where they lie, on the processor or a GPU, without a copy; on a GPU everything runs
-on PyTorch's current stream. The operators have shape functions, so that `torch.compile` can trace them.
+Tensors are used without a copy, in host memory or on a GPU. On a GPU the work runs on PyTorch's
+current stream. The operators have fake implementations, so `torch.compile` can trace them.
 """
 
 from typing import Any
@@ -15,8 +15,8 @@ from lumaflow.options import HogLayout, Lbp
 from lumaflow.tables import hog_shape, lbp_shape
 
 
-def _into(out: torch.Tensor) -> dict[str, Any]:
-    """Where a step writes, and the stream it runs on."""
+def _out_arguments(out: torch.Tensor) -> dict[str, Any]:
+    """The arguments `out` and, on a GPU, `stream` of a lumaflow function."""
     if out.is_cuda:
         return {"out": out, "stream": torch.cuda.current_stream(out.device)}
     return {"out": out.numpy()}
@@ -30,10 +30,10 @@ def _geometry(luma: torch.Tensor) -> Geometry:
 @torch.library.custom_op("lumaflow::clahe", mutates_args=())
 def clahe(luma: torch.Tensor, clip_limit: float, columns: int, rows: int) -> torch.Tensor:
     """(H, W) uint8 -> (H, W) uint8, CLAHE with the LUTs of the plane itself."""
-    shown = torch.empty_like(luma)
+    enhanced = torch.empty_like(luma)
     equalization = Equalization(clip_limit=clip_limit, tiles=(columns, rows))
-    functions.clahe(luma, equalization, **_into(shown))
-    return shown
+    functions.clahe(luma, equalization, **_out_arguments(enhanced))
+    return enhanced
 
 
 @clahe.register_fake
@@ -45,9 +45,9 @@ def _(luma: torch.Tensor, clip_limit: float, columns: int, rows: int) -> torch.T
 def hog(luma: torch.Tensor) -> torch.Tensor:
     """(H, W) uint8 -> (blocks_y, blocks_x, 36) float32, in OpenCV's layout."""
     shape = hog_shape(_geometry(luma), HogLayout.OPENCV)
-    described = luma.new_empty(shape, dtype=torch.float32)
-    functions.hog(luma, **_into(described))
-    return described
+    blocks = luma.new_empty(shape, dtype=torch.float32)
+    functions.hog(luma, **_out_arguments(blocks))
+    return blocks
 
 
 @hog.register_fake
@@ -60,7 +60,7 @@ def lbp(luma: torch.Tensor) -> torch.Tensor:
     """(H, W) uint8 -> (ceil(H/16), ceil(W/16), 59) uint16, counts of uniform patterns."""
     shape = lbp_shape(_geometry(luma), Lbp().mapping)
     counts = luma.new_empty(shape, dtype=torch.uint16)
-    functions.lbp(luma, **_into(counts))
+    functions.lbp(luma, **_out_arguments(counts))
     return counts
 
 
