@@ -26,6 +26,7 @@ from lumaflow_service.bench.kernels import SIZES, measure_kernels
 from lumaflow_service.bench.mixed_load import LANES, measure_crowd, measure_flatness, measure_lots
 from lumaflow_service.bench.pipeline import FORMATS, GEOMETRIES, measure_lane
 from lumaflow_service.bench.plot import check_drawable, draw
+from lumaflow_service.bench.quality.command import bench_quality
 from lumaflow_service.bench.report import BenchReport
 from lumaflow_service.bench.service import QUALITY, measure_service
 from lumaflow_service.bench.test_images import Pixels, TestImage, frame_of, picture, read_picture
@@ -148,6 +149,9 @@ def bench_service(
     ]
     chosen = choose_device(device).device
     _report("lumaflow bench service", measure_service(chosen, geometry, images, frames), json, plot)
+
+
+app.command("quality")(bench_quality)
 
 
 def _geometries(size: str | None) -> Iterable[Geometry]:
