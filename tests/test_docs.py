@@ -104,13 +104,8 @@ def test_python_blocks_run(page, tmp_path):
         [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_the_error_that_the_python_page_shows_is_the_real_one(tmp_path):
-    code = "\n".join(code_blocks(ROOT / "docs/python.md", "python"))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    (shown,) = re.findall(r"print\(error\)  # (.*)", code)
-    assert shown in done.stdout
+    for shown in re.findall(r"print\(error\)  # (.*)", code):
+        assert shown in done.stdout
 
 
 def test_the_glossary_is_short():
