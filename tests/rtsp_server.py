@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""A real RTSP server on loopback for tests: `/usr/bin/python3 tests/rtsp_server.py PORT PATH=WHAT...`.
+"""A real RTSP server on loopback for tests: `/usr/bin/python3 tests/rtsp_server.py PORT PATH=MEDIA...`.
 
-Prints its port when it listens (0: a free one). WHAT is one of
+Prints its port when it listens (0: a free one). MEDIA is one of
 
-    CODEC:FILE           an mp4 file with h264, h265 or mjpeg, played once a client
-    live:WIDTHxHEIGHT@RATE   an endless moving picture, with sound
-    still                an endless picture that never changes
-    secret:USER:PASSWORD a moving picture behind a password, alone on its server
-    publish              takes what a client publishes and plays it at PATH-played
+    CODEC:FILE           an mp4 file with h264, h265 or mjpeg, played once for each client
+    live:WIDTHxHEIGHT@RATE   an endless moving image, with audio
+    still                an endless image that never changes
+    secret:USER:PASSWORD a moving image that needs a password; the only mount of its server
+    publish              accepts a publisher and plays its video at PATH-played
 """
 
 import sys
@@ -32,12 +32,12 @@ LIVE = """(
     ! rtppcmapay name=pay1 pt=8
 )"""
 WHOLE_FRAMES = "video/x-h264,stream-format=byte-stream,alignment=au"
-TAKE = f"""(
+RECEIVE = f"""(
     rtph264depay name=depay0 ! h264parse config-interval=-1 ! {WHOLE_FRAMES}
-    ! appsink name=taken emit-signals=true sync=false max-buffers=100 drop=true
+    ! appsink name=received emit-signals=true sync=false max-buffers=100 drop=true
 )"""
 PLAY = f"""(
-    appsrc name=given is-live=true format=time do-timestamp=true caps={WHOLE_FRAMES}
+    appsrc name=source is-live=true format=time do-timestamp=true caps={WHOLE_FRAMES}
     ! h264parse ! rtph264pay name=pay0 pt=96 config-interval=1
 )"""
 
@@ -48,38 +48,38 @@ def main(port: str, *mounts: str) -> None:
     server = GstRtspServer.RTSPServer()
     server.set_address("127.0.0.1")
     server.set_service(port)
-    server.get_thread_pool().set_max_threads(8)  # publishing and playing on one thread lock each other out
+    server.get_thread_pool().set_max_threads(8)  # publishing and playing on one thread deadlock
     for one in mounts:
-        path, _, what = one.partition("=")
-        add(server, path, what)
+        path, _, media = one.partition("=")
+        add(server, path, media)
     server.attach(None)
     print(server.get_bound_port(), flush=True)
     GLib.MainLoop().run()
 
 
-def add(server: GstRtspServer.RTSPServer, path: str, what: str) -> None:
-    """Mount one thing."""
-    if what.startswith("live:"):
-        size, _, rate = what.removeprefix("live:").partition("@")
+def add(server: GstRtspServer.RTSPServer, path: str, media: str) -> None:
+    """Mount one medium."""
+    if media.startswith("live:"):
+        size, _, rate = media.removeprefix("live:").partition("@")
         width, _, height = size.partition("x")
         mount(server, path, LIVE.format(pattern="ball", width=width, height=height, rate=rate))
-    elif what == "still":
+    elif media == "still":
         mount(server, path, LIVE.format(pattern="smpte75", width=160, height=120, rate=10))
-    elif what.startswith("secret:"):
-        _, user, password = what.split(":")
+    elif media.startswith("secret:"):
+        _, user, password = media.split(":")
         factory = mount(server, path, LIVE.format(pattern="ball", width=160, height=120, rate=10))
         server.set_auth(guard(factory, user, password))
-    elif what == "publish":
+    elif media == "publish":
         relay(server, path)
     else:
-        kind, _, file = what.partition(":")
+        kind, _, file = media.partition(":")
         mount(server, path, f"( filesrc location={file} ! qtdemux ! {PAYLOADS[kind]} )", shared=False)
 
 
 def mount(
     server: GstRtspServer.RTSPServer, path: str, launch: str, shared: bool = True
 ) -> GstRtspServer.RTSPMediaFactory:
-    """A factory of media at a path."""
+    """Add a media factory at a path."""
     factory = GstRtspServer.RTSPMediaFactory()
     factory.set_launch(launch)
     factory.set_shared(shared)
@@ -89,13 +89,13 @@ def mount(
 
 
 def guard(factory: GstRtspServer.RTSPMediaFactory, user: str, password: str) -> GstRtspServer.RTSPAuth:
-    """Let only this user at a mount; on a server with this, all mounts ask for a password."""
+    """Allow one user only; all mounts of the server then ask for a password."""
     token = GstRtspServer.RTSPToken()
     token.set_string("media.factory.role", "known")
     permissions = GstRtspServer.RTSPPermissions()
     permissions.add_role("known")
-    for what in ("media.factory.access", "media.factory.construct"):
-        permissions.add_permission_for_role("known", what, True)
+    for permission in ("media.factory.access", "media.factory.construct"):
+        permissions.add_permission_for_role("known", permission, True)
     factory.set_permissions(permissions)
     auth = GstRtspServer.RTSPAuth()
     auth.add_basic(GstRtspServer.RTSPAuth.make_basic(user, password), token)
@@ -103,30 +103,30 @@ def guard(factory: GstRtspServer.RTSPMediaFactory, user: str, password: str) -> 
 
 
 def relay(server: GstRtspServer.RTSPServer, path: str) -> None:
-    """Take a publisher at `path`, play its pictures at `path`-played."""
+    """Accept a publisher at `path`, and play its video at `path`-played."""
     players: set[Gst.Element] = set()
     lock = threading.Lock()
 
-    def pass_on(sink: Gst.Element) -> Gst.FlowReturn:
-        taken = sink.emit("pull-sample").get_buffer()
-        given = Gst.Buffer.new_wrapped(taken.extract_dup(0, taken.get_size()))
+    def forward(sink: Gst.Element) -> Gst.FlowReturn:
+        received = sink.emit("pull-sample").get_buffer()
+        buffer = Gst.Buffer.new_wrapped(received.extract_dup(0, received.get_size()))
         with lock:
             for player in players:
-                player.emit("push-buffer", given)
+                player.emit("push-buffer", buffer)
         return Gst.FlowReturn.OK
 
     def on_publisher(_: object, media: GstRtspServer.RTSPMedia) -> None:
-        media.get_element().get_by_name("taken").connect("new-sample", pass_on)
+        media.get_element().get_by_name("received").connect("new-sample", forward)
 
     def on_player(_: object, media: GstRtspServer.RTSPMedia) -> None:
-        player = media.get_element().get_by_name("given")
+        player = media.get_element().get_by_name("source")
         with lock:
             players.add(player)
         media.connect("unprepared", lambda _: players.discard(player))
 
-    taking = mount(server, path, TAKE)
-    taking.set_transport_mode(GstRtspServer.RTSPTransportMode.RECORD)
-    taking.connect("media-configure", on_publisher)
+    receiving = mount(server, path, RECEIVE)
+    receiving.set_transport_mode(GstRtspServer.RTSPTransportMode.RECORD)
+    receiving.connect("media-configure", on_publisher)
     mount(server, f"{path}-played", PLAY).connect("media-configure", on_player)
 
 

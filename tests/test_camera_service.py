@@ -1,4 +1,4 @@
-"""The service with cameras: from the stream to every way out, changed while it runs."""
+"""The service with cameras: streams, outputs, and changes while it runs."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def config(folder: Path, server: RtspServer) -> Path:
-    """Two cameras with outputs, and two that do not work."""
+    """Three cameras with outputs, and two that cannot be opened."""
     file = folder / "cameras.yaml"
     file.write_text(
         NETWORKS
@@ -92,7 +92,7 @@ def log(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def service(config: Path, log: Path) -> Iterator[RunningService]:
-    """`lumaflow serve --config`, its log in a file."""
+    """Run `lumaflow serve --config`; the log is in a file."""
     command = [
         sys.executable,
         "-m",
@@ -148,14 +148,14 @@ def test_a_lossless_file_is_recorded_with_all_frames_times_and_audio(
     wait_until(lambda: camera(service, "film")["state"] == "ended")
     wait_until(lambda: camera(service, "film")["outputs"][0]["written"] == 40)
     raw = service.client.get("/v1/sources/film/snapshot.jpg?view=raw").content
-    service.client.post("/v1/sources/film/pause").raise_for_status()  # which ends the file
+    service.client.post("/v1/sources/film/pause").raise_for_status()  # finishes the file
     (path,) = (folder / "film").iterdir()
     found, film = read_video(path), read_video(folder / "film.mp4")
     assert found.times == film.times
     assert len(found.copied_packets[0]) >= len(film.copied_packets[0]) - 2
     assert source(service, "film")["frames"] == 40
     shown = simplejpeg.decode_jpeg(raw, "BGR").astype(int)
-    assert np.abs(shown - film.frames[-1]).mean() < 2  # by the film's own range and matrix
+    assert np.abs(shown - film.frames[-1]).mean() < 2  # with the range and matrix of the file
 
 
 def test_a_rotated_camera_is_recorded_rotated(service: RunningService, folder: Path) -> None:
@@ -197,7 +197,7 @@ def test_the_api_adds_changes_and_removes_a_camera(service: RunningService, serv
 
 
 def processes(service: RunningService, names: set[str], server: RtspServer, path: str) -> list[int]:
-    """The newest of the cameras' processes."""
+    """The newest camera process."""
     return sorted(service.children("lumaflow_service.camera"))[-1:]
 
 
@@ -287,15 +287,15 @@ def test_a_reload_restarts_only_changed_cameras_and_a_bad_file_changes_nothing(
 
 def test_a_password_is_in_no_log_response_metric_or_command_line(service: RunningService, log: Path) -> None:
     wait_until(lambda: camera(service, "locked")["reconnects"] >= 1)
-    told = [log.read_text(), service.client.get("/metrics").text, service.client.get("/v1/sources").text]
+    texts = [log.read_text(), service.client.get("/metrics").text, service.client.get("/v1/sources").text]
     bad = service.client.put(
         "/v1/sources/x", json={"url": f"ftp://joe:{PASSWORD}@192.0.2.1/", "zz": f"rtsp://u:{PASSWORD}@h/"}
     )
-    told.append(bad.text)
+    texts.append(bad.text)
     for pid in (service.process.pid, *service.children("lumaflow_service.camera")):
-        told.append(Path(f"/proc/{pid}/cmdline").read_text())
-    assert "locked" in told[0]
-    assert not [text for text in told if PASSWORD in text]
+        texts.append(Path(f"/proc/{pid}/cmdline").read_text())
+    assert "locked" in texts[0]
+    assert not [text for text in texts if PASSWORD in text]
 
 
 def test_the_first_frame_and_the_latency_at_720p_are_in_time(
@@ -315,7 +315,7 @@ def test_the_first_frame_and_the_latency_at_720p_are_in_time(
 
 
 def test_a_paused_worker_does_not_make_frames_old(service: RunningService, server: RtspServer) -> None:
-    """A worker that stands still for a while: what comes after is the newest frame, not those that waited."""
+    """After the worker was stopped for a second, it gets the newest frame, not older ones."""
     service.client.put("/v1/sources/fresh", json={"url": server.url("small")}).raise_for_status()
     wait_until(lambda: source(service, "fresh")["frames"] >= 5)
     os.kill(service.worker, signal.SIGSTOP)
@@ -326,7 +326,7 @@ def test_a_paused_worker_does_not_make_frames_old(service: RunningService, serve
     old = metric(service, 'frame_age_seconds_count{source="fresh"}') - metric(
         service, 'frame_age_seconds_bucket{le="0.5",source="fresh"}'
     )
-    assert old <= 2  # the one in the worker, and the one on its way
+    assert old <= 2  # one in the worker, one in a slot
     service.client.delete("/v1/sources/fresh")
 
 
@@ -364,7 +364,7 @@ def test_a_camera_that_does_not_answer_uses_no_cpu(service: RunningService) -> N
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time that a process has used."""
+    """CPU time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -398,7 +398,7 @@ def test_headless_serves_only_health_and_metrics_and_finishes_its_files(
         answer = client.get("/v1/sources")
         assert (answer.status_code, answer.json()["detail"].partition("; ")[2]) == (
             404,
-            "there are /livez, /readyz and /metrics",
+            "the routes are /livez, /readyz and /metrics",
         )
         children = [running.worker, *running.children("lumaflow_service.camera")]
     finish(process)
@@ -422,5 +422,5 @@ def test_a_bad_configuration_is_reported_before_anything_starts(tmp_path: Path) 
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2
-    assert "line 1: sauces: there is no such key; did you mean sources?" in done.stderr
+    assert "line 1: sauces: unknown key; did you mean sources?" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -78,23 +78,31 @@ def test_a_cache_that_cannot_be_written_gives_way_to_a_temporary_folder(
     assert path.parent.is_dir()
 
 
-def test_the_demo_camera_joins_an_empty_configuration(tmp_path: Path) -> None:
+def loaded_config() -> LoadedConfig:
+    """A configuration without sources."""
+    return LoadedConfig(NO_CAMERAS, Path(), UrlPolicy())
+
+
+def test_the_demo_camera_is_added_and_is_paused_while_its_clip_is_missing(tmp_path: Path) -> None:
     clip = tmp_path / "the clip%.mp4"
-    loaded = with_demo_camera(LoadedConfig(NO_CAMERAS, Path(), UrlPolicy()), clip, paused=True)
+    loaded = with_demo_camera(loaded_config(), clip)
     camera = loaded.config.sources["demo"]
     assert (camera.loop, camera.paused, camera.delivery) == (True, True, "live")
     assert check_url(camera.url, loaded.policy).path == clip
+    clip.touch()
+    loaded = with_demo_camera(loaded_config(), clip)
+    assert not loaded.config.sources["demo"].paused
 
 
 def test_a_configured_camera_named_demo_is_kept(tmp_path: Path) -> None:
     own = parse("sources:\n  demo:\n    url: rtsp://camera.example/\n", tmp_path, {})
-    loaded = with_demo_camera(own, tmp_path / "demo.mp4", paused=False)
+    loaded = with_demo_camera(own, tmp_path / "demo.mp4")
     assert loaded.config.sources == own.config.sources
 
 
 def test_relative_files_of_the_configuration_keep_their_folder(tmp_path: Path) -> None:
     own = parse("sources:\n  hall:\n    url: file:hall.mp4\n", tmp_path, {})
-    loaded = with_demo_camera(own, Path("/cache/demo.mp4"), paused=False)
+    loaded = with_demo_camera(own, Path("/cache/demo.mp4"))
     assert check_url(loaded.config.sources["hall"].url, loaded.policy).path == tmp_path / "hall.mp4"
 
 

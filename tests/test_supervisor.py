@@ -1,4 +1,4 @@
-"""A camera's process against a worker that is slower than the camera."""
+"""A camera process with a worker that is slower than the camera."""
 
 import asyncio
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ SLOW = 1.5 * INTERVAL
 
 
 class SlowEngine:
-    """Takes one frame after the other, and its time for each."""
+    """An engine that enhances one frame at a time, SLOW seconds each."""
 
     ready = True
 
@@ -30,7 +30,7 @@ class SlowEngine:
         self.free_at = 0.0
 
     async def submit(self, job: Job, slot: SlotLease) -> Reply:
-        """Answer when all that came before is done, and this."""
+        """Reply when all earlier jobs and this one are done."""
         now = asyncio.get_running_loop().time()
         self.free_at = max(self.free_at, now) + SLOW
         await asyncio.sleep(self.free_at - now)
@@ -41,14 +41,14 @@ class SlowEngine:
 
 
 class AgeMetrics(Metrics):
-    """Metrics that keep every age."""
+    """Metrics that also store the age of every frame."""
 
     def __init__(self) -> None:
         super().__init__(CollectorRegistry())
         self.ages: list[float] = []
 
     def frame_enhanced(self, source: str, reply: Reply, age_seconds: float, corrupt: bool = False) -> None:
-        """Keep the age, too."""
+        """Store the age."""
         self.ages.append(age_seconds)
         super().frame_enhanced(source, reply, age_seconds, corrupt)
 
@@ -69,7 +69,7 @@ def test_frames_for_a_slow_consumer_are_at_most_three_intervals_old(server: Rtsp
 
 
 async def run_camera(server: RtspServer, frames: int) -> tuple[AgeMetrics, list[int]]:
-    """Let a camera run until so many frames are through; their ages and numbers."""
+    """Run a camera until a number of frames is enhanced; return the metrics and the frame numbers."""
     metrics, ring, engine = AgeMetrics(), SlotRing(SlotMemory.create(8, 1 << 20)), SlowEngine()
     sources: Any = Sources(engine, metrics, 4, 4)  # type: ignore[arg-type]
     camera = CameraConfig.model_validate({"url": server.url("slow")})

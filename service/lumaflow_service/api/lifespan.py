@@ -64,7 +64,7 @@ def create_state(
     clip_to_render = clip if clip and not clip.exists() else None
 
     def add_demo(loaded: LoadedConfig) -> LoadedConfig:
-        return with_demo_camera(loaded, clip, paused=clip_to_render is not None) if clip else loaded
+        return with_demo_camera(loaded, clip) if clip else loaded
 
     def read() -> LoadedConfig:
         return add_demo(reload_config(settings.config))

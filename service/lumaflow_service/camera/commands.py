@@ -38,8 +38,8 @@ def probe(
 
     from lumaflow_service.camera.probe import as_lines, probe
 
-    finding = probe(url, seconds, transport)
-    print(json.dumps(asdict(finding)) if as_json else "\n".join(as_lines(finding)))
+    info = probe(url, seconds, transport)
+    print(json.dumps(asdict(info)) if as_json else "\n".join(as_lines(info)))
 
 
 @config_app.command()

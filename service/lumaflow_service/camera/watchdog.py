@@ -21,7 +21,7 @@ SMOOTHING = 0.1
 class Watchdog:
     """Measures the average frame interval and limits the wait for the next packet and frame.
 
-    It is passed to PyAV as the read timeout: PyAV calls `float()` on it for every packet.
+    PyAV gets it as the read timeout and calls `float()` on it for every packet.
     """
 
     def __init__(self) -> None:

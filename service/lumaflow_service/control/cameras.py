@@ -56,9 +56,7 @@ class Cameras:
         """Return the camera of a source. Raises UnknownSourceError when the source is not a camera."""
         found = self._supervisors.get(name)
         if found is None:
-            raise UnknownSourceError(
-                f"there is no camera {name!r}; PUT the source with a url to make it a camera"
-            )
+            raise UnknownSourceError(f"{name!r} has no camera; PUT the source with a url to make it a camera")
         return found
 
     def url(self, name: str) -> str:

@@ -21,10 +21,15 @@ SOURCE = "demo"
 log = structlog.get_logger()
 
 
-def with_demo_camera(loaded: LoadedConfig, clip: Path, paused: bool) -> LoadedConfig:
-    """Add the demo camera to a configuration; a camera of that name in the configuration wins."""
+def with_demo_camera(loaded: LoadedConfig, clip: Path) -> LoadedConfig:
+    """Add the demo camera, paused while its clip is missing; a configured camera of that name is kept."""
     camera = CameraConfig.model_validate(
-        {"url": f"file:{quote(str(clip))}", "loop": True, "features": list(Feature), "paused": paused}
+        {
+            "url": f"file:{quote(str(clip))}",
+            "loop": True,
+            "features": list(Feature),
+            "paused": not clip.exists(),
+        }
     )
     sources = {SOURCE: camera, **loaded.config.sources}
     policy = UrlPolicy(loaded.policy.networks, (*loaded.policy.roots, clip.parent))
@@ -44,7 +49,7 @@ async def rendering_demo_clip(cameras: Cameras, clip: Path) -> AsyncIterator[Non
 
 async def _render_and_start(cameras: Cameras, clip: Path) -> None:
     log.info("rendering demo clip", file=str(clip))
-    # In a session of its own, so that Ctrl-C in a terminal does not reach it.
+    # In another session, which Ctrl-C in a terminal does not reach.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "lumaflow_service.demo", str(clip), start_new_session=True
     )
@@ -57,5 +62,5 @@ async def _render_and_start(cameras: Cameras, clip: Path) -> None:
     if status:
         log.error("demo clip not rendered; the demo camera stays paused", exit_status=status)
         return
-    await cameras.resume(SOURCE)
+    await cameras.change(SOURCE, {"paused": False})
     log.info("demo clip rendered", file=str(clip))
