@@ -1,12 +1,11 @@
-"""Rehearse a Dockerfile without Docker, as root: its steps in a debootstrap root, then its container.
+"""Test a Dockerfile without Docker, as root: run its steps in a debootstrap root, then its container.
 
     python docker/rehearse.py docker/Dockerfile /tmp/rehearsal [--certificates FILE] [--build-only]
 
-Each stage becomes a folder, each RUN a chroot with the variables of ENV. The last stage is then started as a
-container would be: its user, read-only root, empty volumes, a /tmp of its own, a token among its secrets, its
-own process tree; its health check must succeed, and SIGTERM must end it with status 0. RUN gets copies of
-this machine's resolv.conf and of FILE, and its variables about proxies and the package index; only /dev is
-mounted.
+Each stage is a folder, each RUN a chroot with the variables of ENV. The last stage is then started like a
+container: its user, read-only root, empty volumes, a private /tmp, a token as a secret, a separate process
+tree. Its health check must succeed, and SIGTERM must end it with status 0. RUN gets copies of this machine's
+resolv.conf and of FILE, and its variables for proxies and the package index; only /dev is mounted.
 """
 
 import argparse
@@ -30,7 +29,7 @@ PASSED = re.compile(r"PIP_(EXTRA_)?INDEX_URL|https?_proxy|no_proxy", re.IGNORECA
 
 @dataclass
 class Stage:
-    """One stage: its root and what was said about the container."""
+    """One stage: its root folder and the settings of its container."""
 
     root: Path
     env: dict[str, str] = field(default_factory=lambda: {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
@@ -40,12 +39,12 @@ class Stage:
     command: dict[str, list[str]] = field(default_factory=dict)
 
     def path(self, inside: str) -> Path:
-        """Where a path of the stage, seen from its WORKDIR, lies on this machine."""
+        """The path on this machine of a path in the stage, relative to its WORKDIR."""
         return self.root / str(Path(self.workdir) / inside).lstrip("/")
 
 
 def main() -> None:
-    """Build all stages, run the last one, and say how large it is and how long it took."""
+    """Build all stages, run the last one, and print its size and time."""
     parser = argparse.ArgumentParser(description="Run a Dockerfile's steps in a debootstrap root.")
     parser.add_argument("dockerfile", type=Path)
     parser.add_argument("folder", type=Path, help="where the roots go; a base that lies there is used again")
@@ -97,7 +96,7 @@ def build(dockerfile: Path, folder: Path, certificates: Path | None) -> Stage:
             case "EXPOSE":
                 pass
             case _:
-                sys.exit(f"{name} came; this rehearsal knows no such instruction")
+                sys.exit(f"unsupported Dockerfile instruction {name}; add it to this script")
     return stage
 
 
@@ -119,7 +118,7 @@ def new_root(folder: Path, name: str, base: str, stages: dict[str, Stage]) -> Pa
 
 
 def in_root(stage: Stage, command: str, certificates: Path | None) -> None:
-    """One RUN, in a mount namespace of its own. What it needs of this machine it gets as copies."""
+    """One RUN in a separate mount namespace, with copies of the files it needs from this machine."""
     env = {name: value for name, value in os.environ.items() if PASSED.fullmatch(name)}
     lent = {Path("/etc/resolv.conf"): "/etc/resolv.conf"}
     if certificates:

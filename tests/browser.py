@@ -1,4 +1,4 @@
-"""A real Chromium, and sources for it to look at."""
+"""Chromium for tests of the page, and clients that send frames."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def scene(number: int, width: int = 320, height: int = 180) -> NDArray[np.uint8]:
-    """(H, W, 3) BGR: a dim wall of planks with a lighter square that wanders."""
+    """(H, W, 3) BGR: a dim striped background with a brighter square that moves."""
     picture = np.empty((height, width, 3), np.uint8)
     picture[:] = np.linspace(4, 40, width).astype(np.uint8)[None, :, None]
     picture[::8] //= 2
@@ -45,10 +45,10 @@ def scene(number: int, width: int = 320, height: int = 180) -> NDArray[np.uint8]
     return picture
 
 
-class Film:
-    """A client that sends JPEG after JPEG to a source, over and over, until it is stopped.
+class FrameSender:
+    """A client that sends images to a source in a loop until it is stopped.
 
-    With `raw`, the query that tells their shape, they are raw frames.
+    raw : query with the format, for raw frames
     """
 
     def __init__(
@@ -80,20 +80,20 @@ class Film:
             number += 1
 
     def stop(self) -> None:
-        """Send no more."""
+        """Stop sending."""
         self._stop.set()
         self._thread.join()
         self._client.close()
 
 
 @contextmanager
-def filmed(
+def sending_frames(
     address: str, source: str, pictures: list[bytes] | None = None, token: str = "", raw: str = ""
-) -> Iterator[Film]:
-    """A source that is sent pictures meanwhile; those of `scene` if not told."""
+) -> Iterator[FrameSender]:
+    """Sends images to a source inside the `with` block; by default those of `scene`."""
     sent = pictures or [encode_jpeg(scene(number)) for number in range(32)]
-    film = Film(address, source, sent, token=token, raw=raw)
+    sender = FrameSender(address, source, sent, token=token, raw=raw)
     try:
-        yield film
+        yield sender
     finally:
-        film.stop()
+        sender.stop()

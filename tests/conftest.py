@@ -22,7 +22,7 @@ SHARED = Path(os.environ.get("LUMAFLOW_SHARED", Path(__file__).parents[2] / "sha
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real test media, which is not part of the repository."""
+    """The folder of test media, which is not part of the repository."""
     if not (SHARED / "data").is_dir():
         pytest.skip(f"no test media at {SHARED / 'data'}; set LUMAFLOW_SHARED to the folder that has data/")
     return SHARED / "data"
@@ -30,13 +30,13 @@ def shared_data() -> Path:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random numbers that are the same in every run of this test."""
+    """A random generator with the same seed in every run of this test."""
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
 @pytest.fixture(params=["cpu", "cuda"])
 def device(request: pytest.FixtureRequest) -> str:
-    """Every kind of device; skipped only where there is no such device."""
+    """Every kind of device; skipped only if this machine has none."""
     found = [name for name in available_devices() if name.startswith(request.param)]
     if not found:
         pytest.skip(f"no {request.param} device here: see `lumaflow doctor`")
@@ -44,7 +44,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 START_SECONDS = 120.0
-"""A worker that compiles its loops for the first time on this machine takes so long at most."""
+"""Maximum start time of a worker, including the first compilation of its loops."""
 SERVE = """
 from lumaflow_service.api.app import serve
 from lumaflow_service.config.settings import Settings
@@ -54,20 +54,20 @@ serve(Settings())
 
 @dataclass(slots=True)
 class RunningService:
-    """A service in a process of its own, on a free port of loopback."""
+    """A service in a separate process, on a free port of loopback."""
 
     process: subprocess.Popen[str]
     client: httpx.Client
 
     def wait_ready(self, seconds: float = START_SECONDS) -> None:
-        """Wait until /readyz says so."""
+        """Wait until /readyz returns 200."""
         end = time.monotonic() + seconds
         while self.client.get("/readyz").status_code != 200:
             assert time.monotonic() < end, f"not ready after {seconds} s"
             time.sleep(0.02)
 
     def children(self, module: str = "lumaflow_service.worker") -> list[int]:
-        """Process ids of the children that run this module and still run at all."""
+        """Process ids of running children that execute this module."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -88,7 +88,7 @@ class RunningService:
 
 @pytest.fixture(scope="session")
 def open_service() -> Iterator[Callable[..., RunningService]]:
-    """Starts services with the settings given by keyword; all end with the session."""
+    """A function that starts a service with the given settings; all stop at the end of the session."""
     with ExitStack() as stack:
 
         def start(**settings: object) -> RunningService:
@@ -110,7 +110,7 @@ def open_service() -> Iterator[Callable[..., RunningService]]:
 
 
 def finish(process: subprocess.Popen[str]) -> None:
-    """End a service as an operator does; its graceful end takes a few seconds at most."""
+    """Stop a service with SIGTERM, which takes a few seconds at most."""
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(15)
@@ -123,7 +123,7 @@ def finish(process: subprocess.Popen[str]) -> None:
 
 @pytest.fixture(scope="session")
 def service(open_service: Callable[..., RunningService]) -> RunningService:
-    """One service for all tests that leave it as they found it; ready."""
+    """A ready service for all tests that do not change its state."""
     running = open_service()
     running.wait_ready()
     return running

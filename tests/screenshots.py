@@ -1,4 +1,4 @@
-"""The pictures of the page under docs/, made anew: `.venv/bin/python tests/screenshots.py`."""
+"""Updates the screenshots of the page in docs/: `.venv/bin/python tests/screenshots.py`."""
 
 import io
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import httpx
 from PIL import Image
 from playwright.sync_api import BrowserContext, Page
 
-from browser import chromium, filmed
+from browser import chromium, sending_frames
 from lumaflow_service.bench.server import serving
 from lumaflow_service.config.options import Feature
 from lumaflow_service.demo.scene import Scene
@@ -30,22 +30,22 @@ ACCENTS = (
     "#d282b4",
     "#9287e0",
 )
-"""Colours of the style sheet that are rare on the page, and must not be lost."""
+"""Colours of the style sheet that are rare on the page, and must stay in the palette."""
 SETTLE_MS = 2500
 MINUTE_MS = 60_000
-"""For stage times of a whole minute, without the first frames."""
+"""Fills the stage times of the last minute, without the first frames."""
 CLIPS = {"demo": (20, 2), "gate": (560, 2), "loading-bay": (280, 2)}
 """Sources, and which frames of the sample scene each shows: from where, and every how many."""
 
 
 def main() -> None:
-    """Run a service with a few sources and photograph every view of its page."""
+    """Run a service with a few sources and take screenshots of its page."""
     with serving("cpu") as server, ExitStack() as stack:
         address = f"http://127.0.0.1:{server.port}"
         token = server.headers["Authorization"].removeprefix("Bearer ")
         for source, (first, step) in CLIPS.items():
             pictures = list(clip(first, step))
-            stack.enter_context(filmed(address, source, pictures, token))
+            stack.enter_context(sending_frames(address, source, pictures, token))
         with httpx.Client(base_url=address, headers=server.headers) as client:
             client.put("/v1/sources/demo", json={"options": {"features": list(Feature)}})
             client.put("/v1/sources/roof", json={"url": "rtsp://192.0.2.10/stream1"})
@@ -54,7 +54,7 @@ def main() -> None:
         with chromium() as browser:
             context = browser.new_context()
             context.add_init_script(f"sessionStorage.setItem('lumaflow-token', '{token}')")
-            photograph_all(context, address)
+            take_screenshots(context, address)
 
 
 def clip(first: int, step: int) -> Iterator[bytes]:
@@ -64,35 +64,35 @@ def clip(first: int, step: int) -> Iterator[bytes]:
         yield encode_jpeg(scene.frame(first + number * step), 92)
 
 
-def photograph_all(browser: BrowserContext, address: str) -> None:
-    """Every view, at the width it is shown with."""
+def take_screenshots(browser: BrowserContext, address: str) -> None:
+    """Take a screenshot of every view."""
     with opened(browser, f"{address}/#source=demo", 1280) as page:
         page.wait_for_timeout(MINUTE_MS)
-        keep(page, "page")
+        save_screenshot(page, "page")
         for feature in ("heatmap", "hog", "lbp"):
             page.locator(f'#overlays input[value="{feature}"]').check(force=True)
             page.wait_for_timeout(SETTLE_MS)
-            keep(page, f"page-{feature}", "#stage")
+            save_screenshot(page, f"page-{feature}", "#stage")
         page.locator('#overlays input[value=""]').check(force=True)
         page.locator('#views input[value="beside"]').check(force=True)
         page.wait_for_timeout(SETTLE_MS)
-        keep(page, "page-beside", "#stage")
+        save_screenshot(page, "page-beside", "#stage")
     with opened(browser, f"{address}/#wall", 1280, 660) as page:
         page.locator('[data-state="down"]').wait_for()
         page.wait_for_timeout(SETTLE_MS)
-        keep(page, "page-wall")
+        save_screenshot(page, "page-wall")
     with opened(browser, f"{address}/#try", 1280, 860) as page:
         picture = encode_png(Scene().frame(520))
         page.set_input_files("#file", {"name": "dark.png", "mimeType": "image/png", "buffer": picture})
         page.wait_for_timeout(SETTLE_MS)
-        keep(page, "page-try")
+        save_screenshot(page, "page-try")
     with opened(browser, f"{address}/#source=gate", 360, 740) as page:
-        keep(page, "page-narrow")
+        save_screenshot(page, "page-narrow")
 
 
 @contextmanager
 def opened(browser: BrowserContext, address: str, width: int, height: int = 1000) -> Iterator[Page]:
-    """A page that has settled."""
+    """A loaded page."""
     page = browser.new_page()
     page.set_viewport_size({"width": width, "height": height})
     page.goto(address)
@@ -101,8 +101,8 @@ def opened(browser: BrowserContext, address: str, width: int, height: int = 1000
     page.close()
 
 
-def keep(page: Page, name: str, part: str = "") -> None:
-    """Photograph the page, or a part of it, into docs/."""
+def save_screenshot(page: Page, name: str, part: str = "") -> None:
+    """Save a screenshot of the page, or of one element, in docs/."""
     shot = page.locator(part).screenshot() if part else page.screenshot(full_page=name == "page")
     image = reduced(Image.open(io.BytesIO(shot)).convert("RGB"))
     path = DOCS / f"{name}.png"
@@ -111,7 +111,7 @@ def keep(page: Page, name: str, part: str = "") -> None:
 
 
 def reduced(image: Image.Image) -> Image.Image:
-    """The same in few colours, the accents among them."""
+    """The image with COLORS colours, including ACCENTS."""
     wide, high = image.size
     sheet = Image.new("RGB", (wide, high + 10 * len(ACCENTS)))
     sheet.paste(image)

@@ -25,11 +25,11 @@ from lumaflow_service.ipc.media_type import MediaType
         ("application/*", MediaType.RAW),
     ],
 )
-def test_the_best_liked_type_is_chosen(accept: str, chosen: MediaType) -> None:
+def test_type_of_highest_weight_is_chosen(accept: str, chosen: MediaType) -> None:
     assert choose_media_type(accept, MediaType.PNG) is chosen
 
 
 @pytest.mark.parametrize("accept", ["text/html", "image/webp", "image/png;q=0", "image/png;q=no", "*/*;q=0"])
-def test_a_client_that_takes_none_of_them_is_told(accept: str) -> None:
+def test_no_acceptable_type_is_an_error(accept: str) -> None:
     with pytest.raises(NotAcceptableError, match="allows image/jpeg, image/png"):
         choose_media_type(accept, MediaType.PNG)

@@ -77,14 +77,14 @@ def routes_of_the_application() -> set[tuple[str, str]]:
     }
 
 
-def test_every_route_of_the_application_is_in_the_table() -> None:
+def test_every_route_is_in_the_table() -> None:
     assert routes_of_the_application() == set(TABLE)
 
 
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/new"), ("PUT", "/livez"), ("DELETE", "/"), ("X", "/")]
 )
-def test_what_nobody_thought_of_is_for_admins_alone(method: str, path: str) -> None:
+def test_unknown_paths_need_the_admin_scope(method: str, path: str) -> None:
     assert required_scope(method, path) is ADMIN
     assert required_scope("GET", "/new") is READ
 
@@ -97,7 +97,9 @@ def guarded(open_service: Callable[..., RunningService]) -> RunningService:
     return running
 
 
-def knock(service: RunningService, method: str, path: str, token: str = "", **headers: str) -> httpx.Response:
+def send_request(
+    service: RunningService, method: str, path: str, token: str = "", **headers: str
+) -> httpx.Response:
     """The answer to a request, or to the handshake of a WebSocket."""
     for placeholder, value in FILLED.items():
         path = path.replace(placeholder, value)
@@ -105,10 +107,10 @@ def knock(service: RunningService, method: str, path: str, token: str = "", **he
         headers["Authorization"] = f"Bearer {token}"
     if method != WEBSOCKET:
         return service.client.request(method, path, headers=headers)
-    return asyncio.run(shake_hands(service, path, headers))
+    return asyncio.run(websocket_handshake(service, path, headers))
 
 
-async def shake_hands(
+async def websocket_handshake(
     service: RunningService, path: str, headers: dict[str, str], offered: list[str] | None = None
 ) -> httpx.Response:
     """What a WebSocket's handshake is answered with."""
@@ -125,20 +127,22 @@ async def shake_hands(
 
 
 @pytest.mark.parametrize(("method", "path"), TABLE, ids=str)
-def test_a_route_lets_in_the_right_tokens_alone(guarded: RunningService, method: str, path: str) -> None:
+def test_route_accepts_only_tokens_of_its_scope(guarded: RunningService, method: str, path: str) -> None:
     wanted = TABLE[method, path]
     for token in ("", WRONG):
-        answer = knock(guarded, method, path, token)
+        answer = send_request(guarded, method, path, token)
         assert (answer.status_code == 401) is (wanted is not OPEN), token
     for scope, token in TOKENS.items():
-        status = knock(guarded, method, path, token).status_code
+        status = send_request(guarded, method, path, token).status_code
         assert (status == 403) is (wanted is not OPEN and scope not in (wanted, ADMIN)), scope
         assert status != 401
 
 
 @pytest.mark.parametrize(("method", "path"), WALLED, ids=str)
-def test_a_refusal_is_a_problem_that_says_how(guarded: RunningService, method: str, path: str) -> None:
-    missing, wrong = (knock(guarded, method, path, token) for token in ("", WRONG))
+def test_unauthorized_response_is_a_problem_with_a_challenge(
+    guarded: RunningService, method: str, path: str
+) -> None:
+    missing, wrong = (send_request(guarded, method, path, token) for token in ("", WRONG))
     for answer in (missing, wrong):
         assert answer.headers["WWW-Authenticate"] == 'Bearer realm="lumaflow"'
         assert answer.headers["Content-Type"] == "application/problem+json"
@@ -146,30 +150,30 @@ def test_a_refusal_is_a_problem_that_says_how(guarded: RunningService, method: s
     assert "got a wrong one" in wrong.json()["detail"]
 
 
-def test_a_low_scope_is_told_which_one_is_required_scope(guarded: RunningService) -> None:
-    answer = knock(guarded, "DELETE", "/v1/sources/gate", TOKENS[READ])
+def test_forbidden_response_names_the_required_scope(guarded: RunningService) -> None:
+    answer = send_request(guarded, "DELETE", "/v1/sources/gate", TOKENS[READ])
     assert answer.json()["detail"] == (
         "expected a token of scope admin, got one of scope read; use another token"
     )
-    answer = knock(guarded, "GET", "/metrics", TOKENS[INGEST])
+    answer = send_request(guarded, "GET", "/metrics", TOKENS[INGEST])
     assert answer.json()["detail"] == (
         "expected a token of scope admin or read, got one of scope ingest; use another token"
     )
 
 
-def test_who_asks_is_told_what_the_token_may(guarded: RunningService, client: httpx.Client) -> None:
+def test_about_lists_the_scopes_of_the_token(guarded: RunningService, client: httpx.Client) -> None:
     for token, scopes in ((READ, ["read"]), (ADMIN, ["admin", "ingest", "read"])):
-        assert knock(guarded, "GET", "/v1/about", TOKENS[token]).json()["scopes"] == scopes
+        assert send_request(guarded, "GET", "/v1/about", TOKENS[token]).json()["scopes"] == scopes
     assert client.get("/v1/about").json()["scopes"] == ["admin", "ingest", "read"]  # there are no tokens
 
 
 @pytest.mark.parametrize("header", ["{}", "Basic {}", "Bearer", "Bearer {}x", "bearer é"])
-def test_what_is_no_bearer_token_opens_nothing(guarded: RunningService, header: str) -> None:
+def test_other_authorization_headers_are_rejected(guarded: RunningService, header: str) -> None:
     value = header.format(TOKENS[ADMIN]).encode("latin-1")
     assert guarded.client.get("/metrics", headers={"Authorization": value}).status_code == 401
 
 
-def test_a_token_in_a_url_opens_nothing(guarded: RunningService) -> None:
+def test_token_in_a_url_is_ignored(guarded: RunningService) -> None:
     for name in ("token", "access_token", "authorization"):
         assert guarded.client.get("/metrics", params={name: TOKENS[ADMIN]}).status_code == 401
 
@@ -178,30 +182,30 @@ def test_a_token_in_a_url_opens_nothing(guarded: RunningService) -> None:
     "path",
     ["//metrics", "/%6detrics", "/livez/../metrics", "/livez/", "/app.js/../v1/sources", "/v1/./about"],
 )
-def test_no_spelling_of_a_path_walks_around_the_wall(guarded: RunningService, path: str) -> None:
+def test_no_path_spelling_bypasses_authorization(guarded: RunningService, path: str) -> None:
     answer = guarded.client.get(httpx.URL(str(guarded.client.base_url)).copy_with(raw_path=path.encode()))
     assert answer.status_code in (401, 404)
 
 
-def test_a_host_header_cannot_bend_the_path(guarded: RunningService) -> None:
+def test_host_header_does_not_change_the_checked_path(guarded: RunningService) -> None:
     for host in ("127.0.0.1/livez?", "x/docs#", "[::1/livez"):
         assert guarded.client.get("/metrics", headers={"Host": host}).status_code == 401
 
 
-def test_a_browsers_socket_offers_its_token_as_a_subprotocol(guarded: RunningService) -> None:
+def test_socket_accepts_a_token_as_subprotocol(guarded: RunningService) -> None:
     path = "/v1/sources/nobody/live"
     for token, status in ((TOKENS[READ], 101), (WRONG, 401), (TOKENS[INGEST], 403)):
-        answer = asyncio.run(shake_hands(guarded, path, {}, ["lumaflow", f"bearer.{token}"]))
+        answer = asyncio.run(websocket_handshake(guarded, path, {}, ["lumaflow", f"bearer.{token}"]))
         assert answer.status_code == status
         assert answer.headers.get("chosen", "lumaflow") == "lumaflow"
 
 
-def test_a_refused_frame_of_some_megabytes_is_answered(guarded: RunningService) -> None:
+def test_large_unauthorized_frame_gets_401(guarded: RunningService) -> None:
     answer = guarded.client.post("/v1/sources/gate/frames", content=b"\xff\xd8\xff" + bytes(8 << 20))
     assert answer.status_code == 401
 
 
-def test_the_description_says_which_scope_a_route_needs(guarded: RunningService) -> None:
+def test_openapi_names_the_scope_of_each_route(guarded: RunningService) -> None:
     description = guarded.client.get("/openapi.json").json()
     for (method, path), scope in TABLE.items():
         route = description["paths"].get(path, {}).get(method.lower())
@@ -216,12 +220,14 @@ def test_the_description_says_which_scope_a_route_needs(guarded: RunningService)
 
 
 @pytest.mark.parametrize(("method", "path"), TABLE, ids=str)
-def test_pages_of_other_sites_change_nothing(service: RunningService, method: str, path: str) -> None:
-    answer = knock(service, method, path, **PAGE_HEADERS)
+def test_pages_of_other_origins_cannot_change_anything(
+    service: RunningService, method: str, path: str
+) -> None:
+    answer = send_request(service, method, path, **PAGE_HEADERS)
     assert (answer.status_code == 403) is (method != "GET")
 
 
-def test_our_own_page_and_clients_without_an_origin_may(client: httpx.Client) -> None:
+def test_own_page_and_clients_without_origin_are_accepted(client: httpx.Client) -> None:
     own = str(client.base_url).rstrip("/")
     for headers in ({"Origin": own}, {}):
         assert client.delete("/v1/sources/nobody", headers=headers).status_code == 404
@@ -232,18 +238,18 @@ def test_our_own_page_and_clients_without_an_origin_may(client: httpx.Client) ->
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "192.0.2.1:8000", "[::ffff:1.2.3.4]", "x:y:z"]
 )
-def test_a_name_that_was_made_to_point_here_is_refused(client: httpx.Client, host: str) -> None:
+def test_unknown_host_names_are_rejected(client: httpx.Client, host: str) -> None:
     headers = {"Host": host, "Origin": f"http://{host}"}
     assert client.get("/v1/sources", headers=headers).status_code == 403
     assert client.get("/livez", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.2", "[::1]:80"])
-def test_names_of_this_machine_will_do(client: httpx.Client, host: str) -> None:
+def test_loopback_host_names_are_accepted(client: httpx.Client, host: str) -> None:
     assert client.get("/v1/sources", headers={"Host": host}).status_code == 200
 
 
-def test_names_can_be_added_for_a_proxy() -> None:
+def test_host_names_can_be_added_for_a_proxy() -> None:
     names = TrustedHosts("127.0.0.1", Settings(hosts="cam.example, other.example").hosts, allow_any=False)
     names.check_host({"host": "other.example:8443"})
     names.check_origin({"host": "127.0.0.1:8000", "origin": "https://cam.example"})
@@ -251,7 +257,7 @@ def test_names_can_be_added_for_a_proxy() -> None:
         names.check_host({"host": "third.example"})
 
 
-def test_with_a_token_any_name_will_do_unless_some_are_named() -> None:
+def test_with_a_token_any_host_is_accepted_unless_hosts_are_listed() -> None:
     TrustedHosts("0.0.0.0", (), allow_any=True).check_host({"host": "cam.example"})
     with pytest.raises(OtherSiteError):
         TrustedHosts("0.0.0.0", ("other.example",), allow_any=True).check_host({"host": "cam.example"})
@@ -261,21 +267,21 @@ def test_with_a_token_any_name_will_do_unless_some_are_named() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "cam.example"])
-def test_without_a_token_nothing_but_loopback_is_listened_on(host: str) -> None:
+def test_without_a_token_only_loopback_is_allowed(host: str) -> None:
     with pytest.raises(AddressError, match=f"--host {host} without a token; .*LUMAFLOW_ADMIN_TOKEN.*openssl"):
         check_bind_address(Settings(host=host))
     check_bind_address(Settings(host=host, read_token=TOKENS[READ]))
 
 
 @pytest.mark.parametrize("command", [["serve"], ["ingest", "--config", "absent.yaml"]])
-def test_the_command_says_what_to_set_and_ends(
+def test_command_without_token_exits_with_a_hint(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([*command, "--host", "0.0.0.0"]) == 2
     assert "set LUMAFLOW_ADMIN_TOKEN" in capsys.readouterr().err
 
 
-def test_a_device_that_is_not_there_is_told_once_and_no_address() -> None:
+def test_missing_device_is_one_error_line_without_an_address() -> None:
     command = [sys.executable, "-m", "lumaflow_service", "serve", "--device", "cuda:77", "--port", "0"]
     answer = subprocess.run(command, capture_output=True, text=True)
     assert (answer.returncode, answer.stdout) == (2, "")
@@ -284,7 +290,7 @@ def test_a_device_that_is_not_there_is_told_once_and_no_address() -> None:
 
 
 @pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]")])
-def test_the_address_that_is_told_can_be_opened(host: str, here: str) -> None:
+def test_printed_url_can_be_opened(host: str, here: str) -> None:
     with listen(host, 0) as listener:
         assert url_of(listener) == f"http://{here}:{listener.getsockname()[1]}/"
 
@@ -295,7 +301,7 @@ def test_loopback_needs_no_token(host: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["short", "with space 0123456789", "0123456789abcdefé", "x" * 513])
-def test_a_token_that_could_be_guessed_is_refused_and_not_printed(token: str) -> None:
+def test_weak_token_is_rejected_and_not_printed(token: str) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "lumaflow_service", "serve"],
         env={**os.environ, "LUMAFLOW_ADMIN_TOKEN": token},
@@ -307,7 +313,7 @@ def test_a_token_that_could_be_guessed_is_refused_and_not_printed(token: str) ->
     assert token not in answer.stdout + answer.stderr
 
 
-def test_a_token_is_in_no_log_no_answer_no_metric_and_no_child(tmp_path: Path) -> None:
+def test_token_is_in_no_log_response_metric_or_child(tmp_path: Path) -> None:
     secret = "canary+0123456789/abc=def"
     variables = {f"LUMAFLOW_{scope}_TOKEN".upper(): secret for scope in Scope}
     log = tmp_path / "log"

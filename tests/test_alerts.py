@@ -1,4 +1,4 @@
-"""Each alert fires when it must and is quiet when all is well, by Prometheus's own rule tester."""
+"""Alerts fire only when expected, checked with the rule tester of Prometheus."""
 
 import json
 import re
@@ -51,7 +51,7 @@ CASES = [
     ),
     Case(
         "LumaflowCameraDown",
-        "a client that stopped sending is no camera down",
+        "a client that stopped sending raises no alert",
         {f"lumaflow_source_up{{{GATE}}}": "0x60", f'{RECONNECTS}{{{GATE},code="eof"}}': "0x8 1x60"},
         {f"lumaflow_source_up{{{GATE}}}": "0x60"},
         {"source": "gate", "job": "lumaflow"},
@@ -187,7 +187,7 @@ def expect(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert}: {case.name}")
-def test_an_alert_fires_when_it_must_and_only_then(case: Case, tmp_path: Path) -> None:
+def test_alert_fires_only_when_expected(case: Case, tmp_path: Path) -> None:
     fires = f'ALERTS{{alertname="{case.alert}",alertstate="firing"}}'
     tests = [
         expect(case.broken, fires, [{"labels": firing(case), "value": 1}], case.minute),
@@ -202,7 +202,7 @@ def test_every_alert_has_a_case() -> None:
     assert {rule["alert"] for rule in rules("alert")} == {case.alert for case in CASES}
 
 
-def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
+def test_every_alert_has_a_summary_and_an_action() -> None:
     for rule in rules("alert"):
         assert rule["labels"]["severity"] in {"page", "ticket"}
         assert {"summary", "action"} <= rule["annotations"].keys()
@@ -214,7 +214,7 @@ def test_every_recorded_series_is_used() -> None:
         assert len(re.findall(re.escape(rule["record"]), written)) > 1, rule["record"]
 
 
-def test_prometheus_takes_the_configuration(tmp_path: Path) -> None:
+def test_promtool_accepts_the_configuration(tmp_path: Path) -> None:
     text = (DOCKER / "prometheus.yml").read_text()
     (tmp_path / "lumaflow_read_token").write_text("read-0123456789abcdef\n")
     here = tmp_path / "prometheus.yml"
@@ -223,7 +223,7 @@ def test_prometheus_takes_the_configuration(tmp_path: Path) -> None:
     assert said.count("SUCCESS") == 2 + len(RULES)  # that they are there, too
 
 
-def test_every_alert_is_in_the_operators_page() -> None:
+def test_every_alert_is_in_the_operators_guide() -> None:
     page = (DOCKER.parent / "docs/operators.md").read_text()
     for rule in rules("alert"):
         assert f"`{rule['alert']}`" in page

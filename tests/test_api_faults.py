@@ -1,4 +1,4 @@
-"""Processes that die or get stuck: nothing hangs, nothing is lost, and the service comes back by itself."""
+"""Killed and stuck processes: no request hangs, no slot leaks, and the service recovers."""
 
 import os
 import signal
@@ -73,7 +73,7 @@ def in_flight(service: RunningService, source: str, pool: ThreadPoolExecutor) ->
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_killed_worker_fails_what_it_had_and_comes_back(victim: RunningService, number: int) -> None:
+def test_killed_worker_fails_its_jobs_and_restarts(victim: RunningService, number: int) -> None:
     source = f"killed-by-{number}"
     assert [send(victim, source).headers["X-Lumaflow-Lut"] for _ in range(2)] == ["own", "previous"]
     worker = victim.worker
@@ -94,7 +94,7 @@ def test_a_killed_worker_fails_what_it_had_and_comes_back(victim: RunningService
     wait_until(lambda: metric(victim, 'slots_in_use{device="cpu"}') <= DEMO_SLOTS, 5)
 
 
-def test_a_stuck_worker_is_killed_and_its_frames_are_504(victim: RunningService) -> None:
+def test_stuck_worker_is_killed_and_its_frames_get_504(victim: RunningService) -> None:
     send(victim, "gate")
     worker = victim.worker
     os.kill(worker, signal.SIGSTOP)
@@ -107,7 +107,7 @@ def test_a_stuck_worker_is_killed_and_its_frames_are_504(victim: RunningService)
     assert send(victim, "gate").headers["X-Lumaflow-Lut"] == "own"
 
 
-def test_the_demo_source_is_there_and_comes_back_when_its_process_dies(victim: RunningService) -> None:
+def test_demo_source_exists_and_its_process_restarts(victim: RunningService) -> None:
     def state() -> dict[str, object]:
         return victim.client.get("/v1/sources/demo").json()
 
@@ -123,7 +123,7 @@ def test_the_demo_source_is_there_and_comes_back_when_its_process_dies(victim: R
     wait_until(lambda: int(str(state()["frames"])) > before + 5, 20)
 
 
-def test_memory_is_flat_over_many_frames(victim: RunningService) -> None:
+def test_memory_does_not_grow_over_many_frames(victim: RunningService) -> None:
     def resident() -> int:
         pids = [victim.process.pid, victim.worker]
         return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 for pid in pids)
@@ -145,7 +145,7 @@ def test_memory_is_flat_over_many_frames(victim: RunningService) -> None:
     assert resident() - before < 12 << 20
 
 
-def test_an_address_in_use_is_said_in_one_line(victim: RunningService) -> None:
+def test_address_in_use_is_a_one_line_error(victim: RunningService) -> None:
     from lumaflow_service.api.server import listen
     from lumaflow_service.errors import AddressError
 
@@ -155,7 +155,7 @@ def test_an_address_in_use_is_said_in_one_line(victim: RunningService) -> None:
         listen("127.0.0.1", port)
 
 
-def test_children_are_gone_when_the_api_process_is_killed(
+def test_child_processes_end_when_the_api_process_is_killed(
     open_service: Callable[..., RunningService],
 ) -> None:
     victim = open_service(demo=True)
@@ -167,7 +167,7 @@ def test_children_are_gone_when_the_api_process_is_killed(
     wait_until(lambda: not any(map(alive, children)), 2)
 
 
-def test_sigterm_ends_everything_with_status_0(open_service: Callable[..., RunningService]) -> None:
+def test_sigterm_ends_all_processes_with_status_0(open_service: Callable[..., RunningService]) -> None:
     victim = open_service(demo=True)
     victim.wait_ready()
     wait_until(lambda: bool(victim.children("lumaflow_service.camera")), START_SECONDS)

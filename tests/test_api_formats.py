@@ -1,4 +1,4 @@
-"""Frames of every format over HTTP: raw as from a camera, deep, coloured, turned, with alpha."""
+"""Frames of every pixel format over HTTP: raw, high bit depth, colour, rotated, with alpha."""
 
 import io
 import json
@@ -25,7 +25,7 @@ RAW = {"Content-Type": "application/octet-stream"}
 BOX = {"x": 3, "y": 2, "width": 17, "height": 9}
 
 
-def dim(geometry: Geometry, rng: np.random.Generator) -> Frame:
+def dark_frame(geometry: Geometry, rng: np.random.Generator) -> Frame:
     """A frame whose samples lie in the lower half of their depth."""
     top = 1 << geometry.layout.bits
     samples = rng.integers(top // 16, top // 2, geometry.frame_bytes // geometry.dtype.itemsize)
@@ -47,8 +47,8 @@ def post(client: httpx.Client, source: str, frame: Frame, accept: str = "") -> h
     return client.post(f"/v1/sources/{source}/frames", content=body, params=query, headers=headers)
 
 
-def through_a_lane(frame: Frame, options: Options | None = None) -> Frame:
-    """What a lane of its own makes of a first frame."""
+def enhance_with_lane(frame: Frame, options: Options | None = None) -> Frame:
+    """A first frame enhanced by a separate lane."""
     with open_lane("cpu", frame.geometry, options or Options()) as lane:
         out = Frame.empty(lane.output)
         lane.submit(frame, out)
@@ -59,35 +59,35 @@ def bytes_of(frame: Frame) -> bytes:
     return b"".join(plane.tobytes() for plane in frame.planes)
 
 
-def unpacked(answer: httpx.Response) -> np.ndarray:
+def decode_image(answer: httpx.Response) -> np.ndarray:
     assert answer.status_code == 200, answer.text
     return cv2.imdecode(np.frombuffer(answer.content, np.uint8), cv2.IMREAD_UNCHANGED)
 
 
 @pytest.mark.parametrize("size", [(64, 40), (33, 21)])
 @pytest.mark.parametrize("pixel_format", list(PixelFormat))
-def test_every_format_comes_back_raw_and_exact(
+def test_raw_response_of_every_format_is_exact(
     client: httpx.Client, rng: np.random.Generator, pixel_format: PixelFormat, size: tuple[int, int]
 ) -> None:
-    frame = dim(Geometry(*size, pixel_format), rng)
+    frame = dark_frame(Geometry(*size, pixel_format), rng)
     answer = post(client, f"format-{pixel_format}-{size[0]}", frame)
     assert answer.status_code == 200, answer.text
-    assert answer.content == bytes_of(through_a_lane(frame))
+    assert answer.content == bytes_of(enhance_with_lane(frame))
     assert answer.headers["X-Lumaflow-Shown"] == str(frame.geometry)
 
 
 @pytest.mark.parametrize("pixel_format", list(PixelFormat))
-def test_every_format_is_shown_and_described(
+def test_every_format_has_png_views_histogram_and_npz(
     client: httpx.Client, rng: np.random.Generator, pixel_format: PixelFormat
 ) -> None:
-    frame, source = dim(Geometry(64, 40, pixel_format), rng), f"shown-{pixel_format}"
-    wanted = through_a_lane(frame)
-    png = unpacked(post(client, source, frame, "image/png"))
+    frame, source = dark_frame(Geometry(64, 40, pixel_format), rng), f"shown-{pixel_format}"
+    wanted = enhance_with_lane(frame)
+    png = decode_image(post(client, source, frame, "image/png"))
     assert np.array_equal(png, lossless_pixels(wanted))
     assert png.dtype == (np.uint16 if pixel_format in DEEP else np.uint8)
     assert client.get(f"/v1/sources/{source}").json()["geometry"]["format"] == pixel_format
     for view in ("enhanced", "raw", "split"):
-        shown = unpacked(client.get(f"/v1/sources/{source}/snapshot.jpg", params={"view": view}))
+        shown = decode_image(client.get(f"/v1/sources/{source}/snapshot.jpg", params={"view": view}))
         assert shown.shape == display_pixels(wanted).shape
     counts = client.get(f"/v1/sources/{source}/histogram").json()
     assert sum(counts["before"]) == sum(counts["after"]) == 64 * 40
@@ -98,12 +98,14 @@ def test_every_format_is_shown_and_described(
     assert sum(plane.nbytes for plane in planes) == frame.geometry.frame_bytes
 
 
-def test_a_snapshot_shows_raw_left_and_enhanced_right(client: httpx.Client, rng: np.random.Generator) -> None:
-    frame = dim(Geometry(64, 48, PixelFormat.GRAY12), rng)
+def test_split_snapshot_is_raw_left_and_enhanced_right(
+    client: httpx.Client, rng: np.random.Generator
+) -> None:
+    frame = dark_frame(Geometry(64, 48, PixelFormat.GRAY12), rng)
     post(client, "halves", frame)
     views = {}
     for view in ("enhanced", "raw", "split"):
-        shown = unpacked(client.get("/v1/sources/halves/snapshot.jpg", params={"view": view}))
+        shown = decode_image(client.get("/v1/sources/halves/snapshot.jpg", params={"view": view}))
         views[view] = shown.astype(int)
     assert np.abs(views["split"][:, :24] - views["raw"][:, :24]).mean() < 3
     assert np.abs(views["split"][:, 40:] - views["enhanced"][:, 40:]).mean() < 3
@@ -111,25 +113,26 @@ def test_a_snapshot_shows_raw_left_and_enhanced_right(client: httpx.Client, rng:
 
 
 @pytest.mark.parametrize("alignment", list(Alignment))
-def test_alignment_is_that_of_the_frame(
+def test_response_keeps_the_alignment_of_the_frame(
     client: httpx.Client, rng: np.random.Generator, alignment: Alignment
 ) -> None:
     geometry = Geometry(40, 24, PixelFormat.GRAY12, alignment=alignment)
-    frame = dim(geometry, rng)
+    frame = dark_frame(geometry, rng)
     answer = post(client, f"aligned-{alignment}", frame)
-    assert answer.content == bytes_of(through_a_lane(frame))
+    assert answer.content == bytes_of(enhance_with_lane(frame))
     state = client.get(f"/v1/sources/aligned-{alignment}").json()
     assert state["geometry"]["alignment"] == alignment
 
 
-def test_a_full_range_frame_uses_the_full_range(client: httpx.Client, rng: np.random.Generator) -> None:
+def test_full_range_frame_uses_the_full_range(client: httpx.Client, rng: np.random.Generator) -> None:
     frames = {
-        range_: dim(Geometry(40, 24, PixelFormat.NV12, range_), rng) for range_ in (Range.FULL, Range.LIMITED)
+        range_: dark_frame(Geometry(40, 24, PixelFormat.NV12, range_), rng)
+        for range_ in (Range.FULL, Range.LIMITED)
     }
     highest = {}
     for range_, frame in frames.items():
         answer = post(client, f"range-{range_}", frame)
-        assert answer.content == bytes_of(through_a_lane(frame))
+        assert answer.content == bytes_of(enhance_with_lane(frame))
         highest[range_] = max(answer.content[: 40 * 24])
     assert highest[Range.FULL] > highest[Range.LIMITED]
     assert highest[Range.LIMITED] <= 235
@@ -153,20 +156,20 @@ def test_options_reach_the_lane(
 ) -> None:
     source = "-".join(map(str, options)) + str(len(json.dumps(options)))
     client.put(f"/v1/sources/{source}", json={"options": options})
-    frame = dim(Geometry(40, 24, PixelFormat.GRAY12), rng)
+    frame = dark_frame(Geometry(40, 24, PixelFormat.GRAY12), rng)
     answer = post(client, source, frame)
     assert answer.status_code == 200, answer.text
-    assert answer.content == bytes_of(through_a_lane(frame, wanted))
+    assert answer.content == bytes_of(enhance_with_lane(frame, wanted))
 
 
 def test_chroma_gain_reaches_the_lane(client: httpx.Client, rng: np.random.Generator) -> None:
     client.put("/v1/sources/gain", json={"options": {"chroma_gain": 0.5}})
-    frame = dim(Geometry(40, 24, PixelFormat.I420), rng)
-    wanted = through_a_lane(frame, Options(Equalization(chroma_gain=0.5)))
+    frame = dark_frame(Geometry(40, 24, PixelFormat.I420), rng)
+    wanted = enhance_with_lane(frame, Options(Equalization(chroma_gain=0.5)))
     assert post(client, "gain", frame).content == bytes_of(wanted)
 
 
-def test_a_region_is_taken_back_by_null(client: httpx.Client) -> None:
+def test_region_of_null_removes_the_region(client: httpx.Client) -> None:
     client.put("/v1/sources/whole", json={"options": {"region": BOX}})
     kept_ = client.patch("/v1/sources/whole", json={"options": {"clamp": True}}).json()["options"]
     assert (kept_["region"], kept_["clamp"]) == ({**BOX, "everywhere": True}, True)
@@ -174,7 +177,7 @@ def test_a_region_is_taken_back_by_null(client: httpx.Client) -> None:
     assert (freed["region"], freed["clamp"]) == (None, True)
 
 
-def test_values_beyond_the_depth_are_refused_or_clamped_and_counted(client: httpx.Client) -> None:
+def test_values_beyond_the_depth_are_rejected_or_clamped_and_counted(client: httpx.Client) -> None:
     pixels = np.arange(24 * 40, dtype=np.uint16).reshape(24, 40) % 1000
     pixels[3, :7] = 1024
     frame = Frame(pixels, PixelFormat.GRAY10)
@@ -194,11 +197,11 @@ def test_values_beyond_the_depth_are_refused_or_clamped_and_counted(client: http
         ({"orientation": "rotate90"}, PixelFormat.YUYV, "nv12 or i420"),
     ],
 )
-def test_options_that_do_not_fit_the_frames_are_a_422(
+def test_options_that_do_not_fit_the_frame_get_422(
     client: httpx.Client, rng: np.random.Generator, options: dict[str, Any], form: PixelFormat, words: str
 ) -> None:
     client.put("/v1/sources/unfit", json={"options": options})
-    answer = post(client, "unfit", dim(Geometry(40, 24, form), rng))
+    answer = post(client, "unfit", dark_frame(Geometry(40, 24, form), rng))
     assert answer.status_code == 422
     assert words in answer.json()["detail"]
 
@@ -212,27 +215,27 @@ def test_options_that_do_not_fit_the_frames_are_a_422(
         ("uyvy", 1428),
     ],
 )
-def test_a_body_of_the_wrong_size_is_told_the_right_one(client: httpx.Client, form: str, length: int) -> None:
+def test_error_of_a_wrong_body_length_names_the_expected_length(
+    client: httpx.Client, form: str, length: int
+) -> None:
     query = {"format": form, "width": 33, "height": 21}
     answer = client.post("/v1/sources/wrong/frames", content=bytes(length + 1), params=query, headers=RAW)
     assert answer.status_code == 400
     assert f"expected {length} bytes" in answer.json()["detail"]
 
 
-def test_bgr_of_limited_range_is_refused(client: httpx.Client) -> None:
+def test_bgr_of_limited_range_is_rejected(client: httpx.Client) -> None:
     query = {"format": "bgr24", "width": 4, "height": 4, "range": "limited"}
     answer = client.post("/v1/sources/wrong/frames", content=bytes(48), params=query, headers=RAW)
     assert (answer.status_code, "expand it" in answer.json()["detail"]) == (400, True)
 
 
-def test_a_source_fixed_to_an_alignment_takes_no_other(
-    client: httpx.Client, rng: np.random.Generator
-) -> None:
+def test_source_fixed_to_an_alignment_rejects_others(client: httpx.Client, rng: np.random.Generator) -> None:
     shape = {"width": 40, "height": 24, "format": "gray12", "alignment": "msb"}
     client.put("/v1/sources/fixed12", json={"geometry": shape})
-    aligned = dim(Geometry(40, 24, PixelFormat.GRAY12, alignment=Alignment.MSB), rng)
+    aligned = dark_frame(Geometry(40, 24, PixelFormat.GRAY12, alignment=Alignment.MSB), rng)
     assert post(client, "fixed12", aligned).status_code == 200
-    refused = post(client, "fixed12", dim(Geometry(40, 24, PixelFormat.GRAY12), rng))
+    refused = post(client, "fixed12", dark_frame(Geometry(40, 24, PixelFormat.GRAY12), rng))
     assert refused.status_code == 409
     assert "expected a frame of 40x24 gray12 msb" in refused.json()["detail"]
 
@@ -244,34 +247,34 @@ def send(client: httpx.Client, source: str, body: bytes, media: str = "image/png
     return client.post(f"/v1/sources/{source}/frames", content=body, headers={"Content-Type": media})
 
 
-def test_a_16_bit_png_comes_back_in_16_bits(client: httpx.Client, rng: np.random.Generator) -> None:
-    frame = dim(Geometry(40, 24, PixelFormat.GRAY16), rng)
-    answer = unpacked(send(client, "png16", encode_png(frame.pixels)))
-    assert np.array_equal(answer, through_a_lane(frame).pixels)
+def test_16_bit_png_response_has_16_bits(client: httpx.Client, rng: np.random.Generator) -> None:
+    frame = dark_frame(Geometry(40, 24, PixelFormat.GRAY16), rng)
+    answer = decode_image(send(client, "png16", encode_png(frame.pixels)))
+    assert np.array_equal(answer, enhance_with_lane(frame).pixels)
 
 
-def test_alpha_comes_back_as_it_was(client: httpx.Client, rng: np.random.Generator) -> None:
-    frame = dim(Geometry(40, 24, PixelFormat.BGRA32), rng)
-    answer = unpacked(send(client, "alpha", encode_png(frame.pixels)))
-    assert np.array_equal(answer, through_a_lane(frame).pixels)
+def test_alpha_is_unchanged(client: httpx.Client, rng: np.random.Generator) -> None:
+    frame = dark_frame(Geometry(40, 24, PixelFormat.BGRA32), rng)
+    answer = decode_image(send(client, "alpha", encode_png(frame.pixels)))
+    assert np.array_equal(answer, enhance_with_lane(frame).pixels)
     assert np.array_equal(answer[..., 3], frame.pixels[..., 3])
 
 
-def test_16_bit_colour_is_refused_with_a_way_out(client: httpx.Client) -> None:
+def test_16_bit_colour_error_says_what_to_do(client: httpx.Client) -> None:
     answer = send(client, "png48", encode_png(np.zeros((4, 4, 3), np.uint16)))
     assert answer.status_code == 415
     assert "convert it" in answer.json()["detail"]
 
 
-def test_a_cmyk_jpeg_becomes_colour(client: httpx.Client) -> None:
+def test_cmyk_jpeg_is_converted_to_bgr(client: httpx.Client) -> None:
     out = io.BytesIO()
     Image.new("RGB", (32, 16), (200, 40, 30)).convert("CMYK").save(out, "JPEG")
     client.put("/v1/sources/inks", json={"options": {"mode": "identity"}})
-    shown = unpacked(send(client, "inks", out.getvalue(), "image/jpeg"))
+    shown = decode_image(send(client, "inks", out.getvalue(), "image/jpeg"))
     assert np.abs(shown.reshape(-1, 3).mean(axis=0) - (30, 40, 200)).max() < 4
 
 
-def test_a_source_that_says_how_it_is_turned_is_turned_once(client: httpx.Client) -> None:
+def test_exif_orientation_and_option_are_both_applied_once(client: httpx.Client) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     out = io.BytesIO()
@@ -280,10 +283,10 @@ def test_a_source_that_says_how_it_is_turned_is_turned_once(client: httpx.Client
     for orientation, wanted in (("none", np.rot90(pixels, -1)), ("rotate180", np.rot90(pixels, 2))):
         options = {"mode": "identity", "orientation": orientation}
         client.put("/v1/sources/sideways", json={"options": options})
-        assert np.array_equal(unpacked(send(client, "sideways", out.getvalue())), wanted)
+        assert np.array_equal(decode_image(send(client, "sideways", out.getvalue())), wanted)
 
 
-def test_every_odd_image_is_answered_in_its_depth_or_refused(
+def test_every_unusual_image_is_enhanced_in_its_depth_or_rejected(
     service: RunningService, shared_data: Path
 ) -> None:
     worker, answered = service.worker, 0
@@ -299,7 +302,7 @@ def test_every_odd_image_is_answered_in_its_depth_or_refused(
                 continue
             answered += 1
             header = read_header(body, 1 << 28)
-            made = unpacked(answer)
+            made = decode_image(answer)
             assert made.shape[:2] == header.upright_size[::-1], path.name
             assert made.shape[2:] == (() if header.channels == 1 else (header.channels,)), path.name
             assert made.dtype == (np.uint16 if header.bits == 16 else np.uint8), path.name
@@ -310,7 +313,7 @@ def test_every_odd_image_is_answered_in_its_depth_or_refused(
 # The description
 
 
-def test_the_description_names_every_format_and_option(client: httpx.Client) -> None:
+def test_openapi_names_every_format_and_option(client: httpx.Client) -> None:
     description = client.get("/openapi.json").json()
     route = description["paths"]["/v1/sources/{source}/frames"]["post"]
     query = {one["name"]: one for one in route["parameters"] if one["in"] == "query"}

@@ -1,4 +1,4 @@
-"""POST frames: every kind of body, every kind of answer, and the sequence rule over HTTP."""
+"""POST of frames: every request and response type, and the sequence rule over HTTP."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ from lumaflow.options import Equalization, Mode, Options
 Pixels = NDArray[np.uint8]
 
 
-def dim(rng: np.random.Generator, height: int = 90, width: int = 120, channels: int = 3) -> Pixels:
+def dark_frame(rng: np.random.Generator, height: int = 90, width: int = 120, channels: int = 3) -> Pixels:
     """A dark, smooth, noisy picture."""
     ramp = np.linspace(5, 60, width)[None, :, None] + np.linspace(0, 20, height)[:, None, None]
     noisy = ramp + rng.normal(0, 4, (height, width, channels))
@@ -32,7 +32,7 @@ def png(pixels: Pixels) -> bytes:
     return cv2.imencode(".png", pixels)[1].tobytes()
 
 
-def unpacked(data: bytes) -> Pixels:
+def decode_image(data: bytes) -> Pixels:
     """The picture in an answer."""
     return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
 
@@ -44,8 +44,8 @@ def post(client: httpx.Client, source: str, body: bytes, media: str, **more: str
     return client.post(f"/v1/sources/{source}/frames", content=body, params=more, headers=headers)
 
 
-def through_a_lane(frames: list[Pixels], options: Options | None = None) -> list[Pixels]:
-    """What a lane of its own makes of these frames."""
+def enhance_with_lane(frames: list[Pixels], options: Options | None = None) -> list[Pixels]:
+    """These frames enhanced by a separate lane."""
     form = PixelFormat.GRAY8 if frames[0].ndim == 2 else PixelFormat.BGR24
     height, width = frames[0].shape[:2]
     with open_lane("cpu", Geometry(width, height, form), options or Options()) as lane:
@@ -56,15 +56,15 @@ def through_a_lane(frames: list[Pixels], options: Options | None = None) -> list
     return enhanced
 
 
-def test_a_dark_jpeg_comes_back_brighter_with_all_headers(
+def test_dark_jpeg_becomes_brighter_and_has_all_headers(
     client: httpx.Client, rng: np.random.Generator
 ) -> None:
-    pixels = dim(rng)
+    pixels = dark_frame(rng)
     body = cv2.imencode(".jpg", pixels)[1].tobytes()
     answer = post(client, "jpeg", body, "image/jpeg")
     assert answer.status_code == 200, answer.text
     assert answer.headers["Content-Type"] == "image/jpeg"
-    picture = unpacked(answer.content)
+    picture = decode_image(answer.content)
     assert picture.shape == pixels.shape
     assert picture.mean() > 1.3 * pixels.mean()
     assert answer.headers["X-Lumaflow-Frame"] == "0"
@@ -75,42 +75,42 @@ def test_a_dark_jpeg_comes_back_brighter_with_all_headers(
     assert all(float(milliseconds) >= 0 for milliseconds in stages.values())
 
 
-def test_the_second_frame_gets_the_mapping_of_the_first_exactly(
+def test_second_frame_uses_the_lut_of_the_first_exactly(
     client: httpx.Client, rng: np.random.Generator
 ) -> None:
-    frames = [dim(rng), 255 - dim(rng), dim(rng) // 2]
+    frames = [dark_frame(rng), 255 - dark_frame(rng), dark_frame(rng) // 2]
     answers = [post(client, "sequence", png(frame), "image/png") for frame in frames]
     assert [answer.headers["X-Lumaflow-Lut"] for answer in answers] == ["own", "previous", "previous"]
     assert [answer.headers["X-Lumaflow-Frame"] for answer in answers] == ["0", "1", "2"]
-    for answer, expected in zip(answers, through_a_lane(frames), strict=True):
+    for answer, expected in zip(answers, enhance_with_lane(frames), strict=True):
         assert answer.headers["Content-Type"] == "image/png"
-        np.testing.assert_array_equal(unpacked(answer.content), expected)
+        np.testing.assert_array_equal(decode_image(answer.content), expected)
 
 
 @pytest.mark.parametrize(("form", "channels"), [("gray8", 1), ("bgr24", 3)])
 @pytest.mark.parametrize("size", [(1, 1), (1, 17), (13, 1), (97, 101)])
-def test_a_raw_frame_comes_back_raw_and_exact(
+def test_raw_frame_of_every_size_is_exact(
     client: httpx.Client, rng: np.random.Generator, form: str, channels: int, size: tuple[int, int]
 ) -> None:
     height, width = size
-    frame = dim(rng, height, width, channels)
+    frame = dark_frame(rng, height, width, channels)
     query = {"format": form, "width": str(width), "height": str(height)}
     source = f"raw-{form}-{height}x{width}"
     answer = post(client, source, frame.tobytes(), "application/octet-stream", **query)
     assert answer.status_code == 200, answer.text
     assert answer.headers["Content-Type"] == "application/octet-stream"
-    expected = through_a_lane([frame])[0]
+    expected = enhance_with_lane([frame])[0]
     np.testing.assert_array_equal(np.frombuffer(answer.content, np.uint8).reshape(frame.shape), expected)
 
 
-def test_a_gray_png_stays_gray(client: httpx.Client, rng: np.random.Generator) -> None:
-    frame = dim(rng, channels=1)
+def test_gray_png_stays_gray(client: httpx.Client, rng: np.random.Generator) -> None:
+    frame = dark_frame(rng, channels=1)
     answer = post(client, "gray", png(frame), "image/png")
-    np.testing.assert_array_equal(unpacked(answer.content), through_a_lane([frame])[0])
+    np.testing.assert_array_equal(decode_image(answer.content), enhance_with_lane([frame])[0])
 
 
-def test_json_gives_figures_only(client: httpx.Client, rng: np.random.Generator) -> None:
-    figures = post(client, "figures", png(dim(rng)), "image/png", accept="application/json").json()
+def test_json_response_has_no_image(client: httpx.Client, rng: np.random.Generator) -> None:
+    figures = post(client, "figures", png(dark_frame(rng)), "image/png", accept="application/json").json()
     assert figures["geometry"] == {
         "width": 120,
         "height": 90,
@@ -125,12 +125,12 @@ def test_json_gives_figures_only(client: httpx.Client, rng: np.random.Generator)
     assert figures["frame_seconds"] > 0
 
 
-def test_npz_holds_the_features_that_are_asked_for(client: httpx.Client, rng: np.random.Generator) -> None:
-    frame = dim(rng)
+def test_npz_contains_requested_features(client: httpx.Client, rng: np.random.Generator) -> None:
+    frame = dark_frame(rng)
     query = {"features": "hog,lbp,histogram,heatmap", "accept": "application/x-npz"}
     answer = post(client, "npz", png(frame), "image/png", **query)
     arrays = np.load(io.BytesIO(answer.content))
-    np.testing.assert_array_equal(arrays["enhanced"], through_a_lane([frame])[0])
+    np.testing.assert_array_equal(arrays["enhanced"], enhance_with_lane([frame])[0])
     assert arrays["bins"].sum() == frame.shape[0] * frame.shape[1]
     assert arrays["lut"].shape == (8, 8, 256)
     assert arrays["hog"].shape == ((90 - 16) // 8 + 1, (120 - 16) // 8 + 1, 36)
@@ -138,23 +138,25 @@ def test_npz_holds_the_features_that_are_asked_for(client: httpx.Client, rng: np
     assert arrays["heatmap_deviation"].shape == arrays["heatmap_distance"].shape == (8, 8)
 
 
-def test_npz_holds_nothing_that_was_not_asked_for(client: httpx.Client, rng: np.random.Generator) -> None:
-    answer = post(client, "npz-lbp", png(dim(rng)), "image/png", features="lbp", accept="application/x-npz")
+def test_npz_contains_no_other_features(client: httpx.Client, rng: np.random.Generator) -> None:
+    answer = post(
+        client, "npz-lbp", png(dark_frame(rng)), "image/png", features="lbp", accept="application/x-npz"
+    )
     assert set(np.load(io.BytesIO(answer.content))) == {"enhanced", "lbp"}
 
 
-def test_asking_again_for_a_feature_keeps_the_mapping(client: httpx.Client, rng: np.random.Generator) -> None:
+def test_repeated_feature_request_keeps_the_lut(client: httpx.Client, rng: np.random.Generator) -> None:
     luts = [
-        post(client, "asking", png(dim(rng)), "image/png", **query).headers["X-Lumaflow-Lut"]
+        post(client, "asking", png(dark_frame(rng)), "image/png", **query).headers["X-Lumaflow-Lut"]
         for query in ({}, {"features": "hog"}, {"features": "hog"}, {})
     ]
     assert luts == ["own", "own", "previous", "previous"]
 
 
-def test_a_change_of_size_starts_anew_and_the_numbers_go_on(
+def test_new_frame_size_uses_its_own_lut_and_continues_the_sequence(
     client: httpx.Client, rng: np.random.Generator
 ) -> None:
-    frames = [dim(rng), dim(rng, 50, 40), dim(rng, 50, 40)]
+    frames = [dark_frame(rng), dark_frame(rng, 50, 40), dark_frame(rng, 50, 40)]
     answers = [post(client, "resized", png(frame), "image/png") for frame in frames]
     assert [answer.headers["X-Lumaflow-Lut"] for answer in answers] == ["own", "own", "previous"]
     assert [answer.headers["X-Lumaflow-Frame"] for answer in answers] == ["0", "1", "2"]
@@ -162,21 +164,21 @@ def test_a_change_of_size_starts_anew_and_the_numbers_go_on(
 
 def test_options_of_the_source_are_used(client: httpx.Client, rng: np.random.Generator) -> None:
     client.put("/v1/sources/equalized", json={"options": {"mode": "equalize"}})
-    frame = dim(rng)
+    frame = dark_frame(rng)
     answer = post(client, "equalized", png(frame), "image/png")
-    expected = through_a_lane([frame], Options(Equalization(Mode.EQUALIZE)))[0]
-    np.testing.assert_array_equal(unpacked(answer.content), expected)
+    expected = enhance_with_lane([frame], Options(Equalization(Mode.EQUALIZE)))[0]
+    np.testing.assert_array_equal(decode_image(answer.content), expected)
 
 
-def test_identity_passes_the_frame_unchanged(client: httpx.Client, rng: np.random.Generator) -> None:
+def test_identity_mode_returns_the_frame_unchanged(client: httpx.Client, rng: np.random.Generator) -> None:
     client.put("/v1/sources/unchanged", json={"options": {"mode": "identity"}})
-    frame = dim(rng)
+    frame = dark_frame(rng)
     answer = post(client, "unchanged", png(frame), "image/png")
     assert answer.headers["X-Lumaflow-Lut"] == "identity"
-    np.testing.assert_array_equal(unpacked(answer.content), frame)
+    np.testing.assert_array_equal(decode_image(answer.content), frame)
 
 
-def test_frames_sent_side_by_side_pass_in_the_order_of_their_numbers(
+def test_concurrent_frames_are_enhanced_in_sequence_order(
     client: httpx.Client, rng: np.random.Generator
 ) -> None:
     frames = [rng.integers(0, 40 + 12 * n, (60, 80), np.uint8) for n in range(16)]
@@ -190,7 +192,7 @@ def test_frames_sent_side_by_side_pass_in_the_order_of_their_numbers(
         )
     numbers = [int(answer.headers["X-Lumaflow-Frame"]) for answer in answers]
     assert sorted(numbers) == list(range(16))
-    expected = through_a_lane(
+    expected = enhance_with_lane(
         [frame for _, frame in sorted(zip(numbers, frames, strict=True), key=lambda p: p[0])]
     )
     for number, answer in zip(numbers, answers, strict=True):
@@ -199,20 +201,22 @@ def test_frames_sent_side_by_side_pass_in_the_order_of_their_numbers(
         )
 
 
-def test_sources_do_not_disturb_each_other(client: httpx.Client, rng: np.random.Generator) -> None:
-    frames = {f"apart-{n}": [dim(rng, 40 + n, 50) for _ in range(6)] for n in range(3)}
+def test_sources_are_independent(client: httpx.Client, rng: np.random.Generator) -> None:
+    frames = {f"apart-{n}": [dark_frame(rng, 40 + n, 50) for _ in range(6)] for n in range(3)}
 
     def send_all(source: str) -> list[Pixels]:
-        return [unpacked(post(client, source, png(frame), "image/png").content) for frame in frames[source]]
+        return [
+            decode_image(post(client, source, png(frame), "image/png").content) for frame in frames[source]
+        ]
 
     with ThreadPoolExecutor(3) as pool:
         for source, answers in zip(frames, pool.map(send_all, frames), strict=True):
-            for answer, expected in zip(answers, through_a_lane(frames[source]), strict=True):
+            for answer, expected in zip(answers, enhance_with_lane(frames[source]), strict=True):
                 np.testing.assert_array_equal(answer, expected)
 
 
-def test_real_photographs_come_back_in_their_own_size(client: httpx.Client, shared_data: Path) -> None:
+def test_photographs_keep_their_size(client: httpx.Client, shared_data: Path) -> None:
     for path in sorted((shared_data / "images" / "lowlight").glob("*.jpg"))[:4]:
         answer = post(client, "photographs", path.read_bytes(), "image/jpeg")
         assert answer.status_code == 200, answer.text
-        assert unpacked(answer.content).shape[:2] == cv2.imread(str(path)).shape[:2]
+        assert decode_image(answer.content).shape[:2] == cv2.imread(str(path)).shape[:2]

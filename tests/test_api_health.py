@@ -1,4 +1,4 @@
-"""Alive, ready, metrics, the page, the documentation; and what the API process must not carry."""
+"""Health checks, metrics, page, documentation; and modules that the API process must not import."""
 
 import json
 import re
@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 
-def test_the_service_is_alive_and_ready(client: httpx.Client) -> None:
+def test_service_is_alive_and_ready(client: httpx.Client) -> None:
     assert client.get("/livez").json()["status"] == "ok"
     assert client.get("/readyz").json() == {"status": "ok", "device": "cpu"}
 
 
-def test_metrics_hold_every_stage_of_a_frame(client: httpx.Client) -> None:
+def test_metrics_contain_every_stage(client: httpx.Client) -> None:
     client.put("/v1/sources/measured", json={"options": {"features": ["hog", "lbp"]}})
     answer = client.post(
         "/v1/sources/measured/frames",
@@ -34,7 +34,7 @@ def test_metrics_hold_every_stage_of_a_frame(client: httpx.Client) -> None:
     assert re.search(r'lumaflow_build_info\{version="[\d.]+"\} 1\.0', metrics.text)
 
 
-def test_the_api_process_carries_no_decoder_and_no_compiler() -> None:
+def test_api_process_imports_no_decoder_and_no_compiler() -> None:
     program = (
         "import json, sys, lumaflow_service.api.app; from lumaflow_service.config.settings import Settings;"
         "lumaflow_service.api.app.create_app(Settings()); print(json.dumps(sorted(sys.modules)))"
@@ -44,7 +44,7 @@ def test_the_api_process_carries_no_decoder_and_no_compiler() -> None:
     assert not {"cv2", "cupy", "numba", "simplejpeg", "av"} & set(loaded)
 
 
-def test_every_answer_keeps_the_browser_narrow(client: httpx.Client) -> None:
+def test_every_response_has_security_headers(client: httpx.Client) -> None:
     for path in ("/", "/docs", "/livez", "/v1/sources", "/nothing"):
         headers = client.get(path).headers
         assert headers["Content-Security-Policy"].startswith("default-src 'self';")
@@ -52,7 +52,7 @@ def test_every_answer_keeps_the_browser_narrow(client: httpx.Client) -> None:
         assert headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_the_page_and_all_it_names_are_there(client: httpx.Client) -> None:
+def test_page_and_its_files_are_served(client: httpx.Client) -> None:
     page = client.get("/")
     assert page.headers["Content-Type"].startswith("text/html")
     named = re.findall(r'(?:src|href)="([^"#:]+)"', page.text)
@@ -62,11 +62,11 @@ def test_the_page_and_all_it_names_are_there(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/../pyproject.toml", "/..%2fapp.py", "/%2e%2e/app.py", "/app.js%00"])
-def test_nothing_beside_the_page_can_be_asked_for(client: httpx.Client, path: str) -> None:
+def test_no_other_file_is_served(client: httpx.Client, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_the_documentation_names_every_route_and_no_other_host(client: httpx.Client) -> None:
+def test_docs_name_every_route_and_no_other_host(client: httpx.Client) -> None:
     page = client.get("/docs").text
     for path in client.get("/openapi.json").json()["paths"]:
         assert path in page
@@ -74,7 +74,7 @@ def test_the_documentation_names_every_route_and_no_other_host(client: httpx.Cli
     assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
 
 
-def test_the_description_is_whole(client: httpx.Client) -> None:
+def test_openapi_schema_is_complete(client: httpx.Client) -> None:
     description = client.get("/openapi.json").json()
     named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(description)))
     assert named <= set(description["components"]["schemas"])

@@ -1,4 +1,4 @@
-"""Everything a client can do wrong: a problem with a sentence, quickly, and the worker lives on."""
+"""Client errors: each gets a problem with a sentence, quickly, and the worker survives."""
 
 import socket
 import struct
@@ -67,7 +67,7 @@ def jpeg() -> bytes:
         ("text/plain", b"hello", 415, "got text/plain"),
     ],
 )
-def test_a_bad_image_is_refused(
+def test_invalid_image_is_rejected(
     service: RunningService, media: str, body: bytes, status: int, words: str
 ) -> None:
     worker = service.worker
@@ -79,7 +79,7 @@ def test_a_bad_image_is_refused(
     assert service.worker == worker
 
 
-def test_a_frame_without_a_content_type_is_refused(client: httpx.Client) -> None:
+def test_frame_without_content_type_is_rejected(client: httpx.Client) -> None:
     check_problem(client.post("/v1/sources/bad/frames", content=jpeg()), 415, "got (none)")
 
 
@@ -104,14 +104,14 @@ def test_a_frame_without_a_content_type_is_refused(client: httpx.Client) -> None
         ({**GRAY, "features": "smell"}, 128, 422, "hog,lbp,histogram,heatmap"),
     ],
 )
-def test_a_bad_raw_frame_is_refused(
+def test_invalid_raw_frame_is_rejected(
     client: httpx.Client, query: dict[str, str], length: int, status: int, words: str
 ) -> None:
     answer = client.post("/v1/sources/bad/frames", content=bytes(length), params=query, headers=RAW)
     check_problem(answer, status, words)
 
 
-def test_a_raw_frame_of_the_wrong_length_is_refused_in_chunks_too(client: httpx.Client) -> None:
+def test_chunked_raw_frame_of_wrong_length_is_rejected(client: httpx.Client) -> None:
     for length in (100, 200):
         answer = client.post(
             "/v1/sources/bad/frames", content=iter([bytes(length)]), params=GRAY, headers=RAW
@@ -119,16 +119,16 @@ def test_a_raw_frame_of_the_wrong_length_is_refused_in_chunks_too(client: httpx.
         check_problem(answer, 400, f"raw body of {length} bytes")
 
 
-def test_without_a_configuration_there_is_none_to_read_again(client: httpx.Client) -> None:
+def test_reload_without_a_configuration_is_rejected(client: httpx.Client) -> None:
     check_problem(client.post("/v1/config/reload"), 409, "start the service with --config FILE")
 
 
-def test_garbage_makes_no_source(client: httpx.Client) -> None:
+def test_rejected_frame_creates_no_source(client: httpx.Client) -> None:
     client.post("/v1/sources/phantom/frames", content=b"garbage", headers={"Content-Type": "image/jpeg"})
     assert client.get("/v1/sources/phantom").status_code == 404
 
 
-def test_an_answer_nobody_accepts_is_a_406(client: httpx.Client) -> None:
+def test_unsupported_accept_header_gets_406(client: httpx.Client) -> None:
     headers = {"Content-Type": "image/jpeg", "Accept": "image/webp"}
     answer = client.post("/v1/sources/bad/frames", content=jpeg(), headers=headers)
     check_problem(answer, 406, "expected an Accept header that allows image/jpeg")
@@ -143,25 +143,25 @@ def test_an_answer_nobody_accepts_is_a_406(client: httpx.Client) -> None:
         ("GET", "/v1/sources/a/frames", 405, "expected POST"),
     ],
 )
-def test_what_is_not_there_is_a_problem_too(
+def test_unknown_routes_and_methods_get_a_problem(
     client: httpx.Client, method: str, path: str, status: int, words: str
 ) -> None:
     check_problem(client.request(method, path), status, words)
 
 
-def test_broken_json_is_a_422(client: httpx.Client) -> None:
+def test_malformed_json_gets_422(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/json"}
     check_problem(client.put("/v1/sources/json", content=b"{", headers=headers), 422, "JSON")
 
 
-def test_a_long_json_body_is_a_413(client: httpx.Client) -> None:
+def test_long_json_body_gets_413(client: httpx.Client) -> None:
     body = b'{"options": {"mode": "' + bytes(100_000) + b'"}}'
     for content in (body, iter([body])):
         answer = client.put("/v1/sources/json", content=content, headers={"Content-Type": "application/json"})
         check_problem(answer, 413, "65536 bytes of JSON")
 
 
-def test_every_corrupt_file_is_refused_or_decoded_and_the_worker_lives(
+def test_every_corrupt_file_is_rejected_or_decoded_and_the_worker_survives(
     service: RunningService, shared_data: Path
 ) -> None:
     worker = service.worker
@@ -183,11 +183,11 @@ def test_every_corrupt_file_is_refused_or_decoded_and_the_worker_lives(
 
 
 WHOLE = {"exif_typeerror.jpg", "missing_huffman.jpg", "padded_idat.png"}
-"""Files of the corrupt folder whose picture is whole for every decoder: damage lies beside it, or the JPEG
-leaves the standard Huffman tables out, as MJPEG cameras do."""
+"""Files of the corrupt folder that every decoder decodes completely: the damage is outside the image data, or
+the JPEG omits the standard Huffman tables, as MJPEG cameras do."""
 
 
-def test_a_body_over_the_limit_is_refused_before_it_is_read(small: RunningService) -> None:
+def test_body_over_the_limit_is_rejected_before_it_is_read(small: RunningService) -> None:
     with connected(small, "big", 3 << 30, b"\xff\xd8") as peer:
         head, body = read_answer(peer)
     assert b" 413 " in head
@@ -195,7 +195,7 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(small: RunningServic
     assert b"at most 1048576" in body
 
 
-def test_a_body_over_the_limit_is_refused_in_chunks_too(small: RunningService) -> None:
+def test_chunked_body_over_the_limit_is_rejected(small: RunningService) -> None:
     chunks = (bytes(100_000) for _ in range(20))
     answer = small.client.post(
         "/v1/sources/big/frames", content=chunks, headers={"Content-Type": "image/jpeg"}
@@ -203,19 +203,19 @@ def test_a_body_over_the_limit_is_refused_in_chunks_too(small: RunningService) -
     check_problem(answer, 413, "at most 1048576")
 
 
-def test_a_png_with_too_many_pixels_is_refused(small: RunningService) -> None:
+def test_png_with_too_many_pixels_is_rejected(small: RunningService) -> None:
     body = cv2.imencode(".png", np.zeros((1001, 1000), np.uint8))[1].tobytes()
     answer = small.client.post("/v1/sources/big/frames", content=body, headers={"Content-Type": "image/png"})
     check_problem(answer, 413, "1000x1001")
 
 
-def test_a_frame_that_no_slot_can_hold_is_refused(small: RunningService) -> None:
+def test_frame_larger_than_a_slot_is_rejected(small: RunningService) -> None:
     body = cv2.imencode(".png", np.zeros((900, 900, 3), np.uint8))[1].tobytes()
     answer = small.client.post("/v1/sources/big/frames", content=body, headers={"Content-Type": "image/png"})
     check_problem(answer, 413, "expected at most 1048576 bytes")
 
 
-def test_a_slow_body_is_a_408_and_its_slot_is_free_again(small: RunningService) -> None:
+def test_slow_body_gets_408_and_its_slot_is_released(small: RunningService) -> None:
     with connected(small, "slow", 1000, b"\xff\xd8") as peer:
         head, body = read_answer(peer)
     assert b" 408 " in head
@@ -223,7 +223,7 @@ def test_a_slow_body_is_a_408_and_its_slot_is_free_again(small: RunningService) 
     assert slots_in_use(small) == 0
 
 
-def test_a_full_queue_is_a_429_that_says_when_to_come_again(small: RunningService) -> None:
+def test_full_queue_gets_429_with_retry_after(small: RunningService) -> None:
     with ExitStack() as stack:
         for _ in range(2):
             stack.enter_context(connected(small, "full", 1000, b"\xff\xd8"))
@@ -237,7 +237,7 @@ def test_a_full_queue_is_a_429_that_says_when_to_come_again(small: RunningServic
     wait_for_slots(small, 0)
 
 
-def test_slow_clients_leave_slots_for_views_and_health(small: RunningService) -> None:
+def test_slow_clients_leave_slots_for_views(small: RunningService) -> None:
     headers = {"Content-Type": "image/jpeg"}
     assert small.client.post("/v1/sources/seen/frames", content=jpeg(), headers=headers).status_code == 200
     with ExitStack() as stack:
@@ -251,7 +251,7 @@ def test_slow_clients_leave_slots_for_views_and_health(small: RunningService) ->
     wait_for_slots(small, 0)
 
 
-def test_a_client_that_leaves_in_the_middle_costs_nothing(small: RunningService) -> None:
+def test_disconnect_during_upload_releases_the_slot(small: RunningService) -> None:
     for _ in range(10):
         with connected(small, "leaves", 1000, b"\xff\xd8"):
             wait_for_slots(small, 1)
@@ -262,7 +262,7 @@ def test_a_client_that_leaves_in_the_middle_costs_nothing(small: RunningService)
     assert answer.status_code == 200
 
 
-def test_viewers_are_bounded_and_one_that_leaves_makes_room(small: RunningService) -> None:
+def test_viewers_are_limited_and_a_disconnect_frees_a_place(small: RunningService) -> None:
     headers = {"Content-Type": "image/jpeg"}
     live = "/v1/sources/watched/live.mjpg"
     small.client.post("/v1/sources/watched/frames", content=jpeg(), headers=headers)
@@ -283,7 +283,7 @@ def test_viewers_are_bounded_and_one_that_leaves_makes_room(small: RunningServic
         time.sleep(0.05)
 
 
-def test_idle_sources_give_way_and_kept_ones_stay(open_service: Callable[..., RunningService]) -> None:
+def test_idle_sources_are_evicted_and_pinned_ones_stay(open_service: Callable[..., RunningService]) -> None:
     running = open_service(max_sources=3)
     running.wait_ready()
     running.client.put("/v1/sources/kept", json={})
@@ -329,6 +329,6 @@ def slots_in_use(service: RunningService) -> int:
 def wait_for_slots(service: RunningService, number: int) -> None:
     """Wait until so many slots are in use."""
     end = time.monotonic() + 5
-    while (came := slots_in_use(service)) != number:
-        assert time.monotonic() < end, f"{came} slots are in use, not {number}"
+    while (used := slots_in_use(service)) != number:
+        assert time.monotonic() < end, f"expected {number} slots in use, got {used}"
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""WebSockets: frames in and out in order, live pictures with their age, refusals in words."""
+"""WebSockets: frames in order, live images with their age, errors with a reason."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ async def connected(client: httpx.Client, path: str, **how: Any) -> AsyncIterato
         yield socket
 
 
-def test_frames_come_back_enhanced_and_in_order(client: httpx.Client) -> None:
+def test_socket_responses_are_enhanced_and_in_order(client: httpx.Client) -> None:
     client.put("/v1/sources/socket", json={"options": {"mode": "identity"}})
 
     async def talk() -> list[bytes | str]:
@@ -55,7 +55,7 @@ async def send_all(socket: ClientConnection, messages: list[bytes]) -> None:
         await socket.send(message)
 
 
-def test_what_a_socket_answers_is_what_a_post_answers(client: httpx.Client) -> None:
+def test_socket_and_post_responses_are_equal(client: httpx.Client) -> None:
     picture = cv2.imencode(".png", frame(70))[1].tobytes()
     headers = {"Content-Type": "image/png"}
     posted = client.post("/v1/sources/posted/frames", content=picture, headers=headers).content
@@ -68,7 +68,7 @@ def test_what_a_socket_answers_is_what_a_post_answers(client: httpx.Client) -> N
     assert asyncio.run(talk()) == posted
 
 
-def test_a_frame_that_is_refused_is_answered_by_a_problem_in_its_place(client: httpx.Client) -> None:
+def test_rejected_frame_gets_a_problem_in_its_place(client: httpx.Client) -> None:
     picture = cv2.imencode(".jpg", frame(70))[1].tobytes()
 
     async def talk() -> list[bytes | str]:
@@ -87,7 +87,7 @@ def test_a_frame_that_is_refused_is_answered_by_a_problem_in_its_place(client: h
     assert "expected a binary message with a JPEG or PNG" in problems[0]["detail"]
 
 
-def test_a_raw_frame_of_another_length_is_refused_with_the_length_it_needs(client: httpx.Client) -> None:
+def test_error_of_a_wrong_raw_length_names_the_expected_length(client: httpx.Client) -> None:
     async def talk() -> bytes | str:
         async with connected(client, f"short/frames?{RAW}") as socket:
             await socket.send(b"\0" * 10)
@@ -97,7 +97,7 @@ def test_a_raw_frame_of_another_length_is_refused_with_the_length_it_needs(clien
     assert (problem["status"], str(WIDTH * HEIGHT) in problem["detail"]) == (400, True)
 
 
-def test_a_socket_closes_with_the_reason_when_its_query_is_impossible(client: httpx.Client) -> None:
+def test_invalid_query_closes_the_socket_with_a_reason(client: httpx.Client) -> None:
     async def talk() -> ConnectionClosed:
         async with connected(client, "odd/frames?format=gray8") as socket:
             with pytest.raises(ConnectionClosed) as closed:
@@ -110,7 +110,7 @@ def test_a_socket_closes_with_the_reason_when_its_query_is_impossible(client: ht
     assert "expected the format, width and height" in closed.rcvd.reason
 
 
-def test_a_message_over_the_limit_closes_the_socket(open_service: Callable[..., RunningService]) -> None:
+def test_message_over_the_limit_closes_the_socket(open_service: Callable[..., RunningService]) -> None:
     small = open_service(slot_bytes=1 << 20)
     small.wait_ready()
 
@@ -124,7 +124,7 @@ def test_a_message_over_the_limit_closes_the_socket(open_service: Callable[..., 
     assert small.client.get("/livez").status_code == 200
 
 
-def test_nothing_is_compressed(client: httpx.Client) -> None:
+def test_socket_does_not_compress(client: httpx.Client) -> None:
     async def talk() -> list[str]:
         async with connected(client, f"plain/frames?{RAW}", compression="deflate") as socket:
             return [extension.name for extension in socket.protocol.extensions]
@@ -133,7 +133,7 @@ def test_nothing_is_compressed(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["origin/frames", "origin/live"])
-def test_a_page_of_another_origin_is_refused(client: httpx.Client, path: str) -> None:
+def test_socket_of_another_origin_is_rejected(client: httpx.Client, path: str) -> None:
     async def talk() -> int:
         with pytest.raises(InvalidStatus) as refused:
             async with connected(client, path, origin="http://elsewhere.example"):
@@ -143,7 +143,7 @@ def test_a_page_of_another_origin_is_refused(client: httpx.Client, path: str) ->
     assert asyncio.run(talk()) == 403
 
 
-def test_a_client_that_leaves_at_once_leaves_nothing_behind(client: httpx.Client) -> None:
+def test_disconnect_with_frames_in_flight_releases_slots(client: httpx.Client) -> None:
     async def talk() -> None:
         for _ in range(12):  # more than there are slots
             async with connected(client, f"leaver/frames?{RAW}") as socket:
@@ -168,7 +168,7 @@ def post(client: httpx.Client, source: str, level: int) -> None:
     assert client.post(f"/v1/sources/{source}/frames?{RAW}", content=content, headers=headers).is_success
 
 
-def test_live_pictures_carry_number_and_age_and_both_halves(client: httpx.Client) -> None:
+def test_live_images_have_sequence_age_and_both_halves(client: httpx.Client) -> None:
     post(client, "watched", 60)
 
     async def talk() -> list[bytes | str]:
@@ -189,7 +189,7 @@ def test_live_pictures_carry_number_and_age_and_both_halves(client: httpx.Client
         assert picture[HEIGHT:].mean() > picture[:HEIGHT].mean() + 10
 
 
-def test_a_viewer_who_does_not_answer_gets_two_pictures_and_then_the_newest(client: httpx.Client) -> None:
+def test_viewer_without_acknowledgements_gets_two_images_then_the_newest(client: httpx.Client) -> None:
     post(client, "slow", 60)
 
     async def talk() -> list[int]:
@@ -227,7 +227,7 @@ def closing(client: httpx.Client, path: str, meanwhile: Callable[[], object]) ->
     return asyncio.run(talk())
 
 
-def test_live_of_an_unknown_source_closes_and_says_so(client: httpx.Client) -> None:
+def test_live_of_an_unknown_source_closes_with_a_reason(client: httpx.Client) -> None:
     code, reason = closing(client, "nobody/live", lambda: None)
     assert (code, "unknown source 'nobody'" in reason) == (4404, True)
 
@@ -237,7 +237,7 @@ def test_live_ends_when_its_source_is_deleted(client: httpx.Client) -> None:
     assert closing(client, "ending/live", lambda: client.delete("/v1/sources/ending"))[0] == 4410
 
 
-def test_one_viewer_too_many_is_told(open_service: Callable[..., RunningService]) -> None:
+def test_viewer_over_the_limit_is_closed_with_4429(open_service: Callable[..., RunningService]) -> None:
     few = open_service(max_viewers=1)
     few.wait_ready()
     post(few.client, "full", 60)

@@ -1,4 +1,4 @@
-"""Sources over HTTP: made, listed, changed, deleted."""
+"""Sources over HTTP: create, list, change, delete."""
 
 import httpx
 import pytest
@@ -17,7 +17,7 @@ def send(client: httpx.Client, source: str, width: int = 8, height: int = 4) -> 
     )
 
 
-def test_put_makes_a_source_and_then_sets_it_anew(client: httpx.Client) -> None:
+def test_put_creates_a_source_and_replaces_it(client: httpx.Client) -> None:
     made = client.put("/v1/sources/put", json={"options": {"tiles": "4x4"}})
     assert made.status_code == 201
     assert made.json()["options"]["tiles"] == "4x4"
@@ -26,7 +26,7 @@ def test_put_makes_a_source_and_then_sets_it_anew(client: httpx.Client) -> None:
     assert (again.json()["options"]["tiles"], again.json()["options"]["clip_limit"]) == ("8x8", 3.0)
 
 
-def test_a_new_source_has_no_figures_yet(client: httpx.Client) -> None:
+def test_new_source_has_no_result(client: httpx.Client) -> None:
     client.put("/v1/sources/new", json={})
     state = client.get("/v1/sources/new").json()
     assert (state["id"], state["state"], state["frames"]) == ("new", "idle", 0)
@@ -34,7 +34,7 @@ def test_a_new_source_has_no_figures_yet(client: httpx.Client) -> None:
     assert state["device"] == "cpu"
 
 
-def test_a_source_comes_into_being_with_its_first_frame(client: httpx.Client) -> None:
+def test_first_frame_creates_a_source(client: httpx.Client) -> None:
     assert client.get("/v1/sources/first").status_code == 404
     send(client, "first")
     send(client, "first")
@@ -49,7 +49,7 @@ def test_a_source_comes_into_being_with_its_first_frame(client: httpx.Client) ->
     assert all(0 < took["p50"] <= took["p99"] < 60 for took in state["stage_latency"].values())
 
 
-def test_the_list_holds_every_source_by_id(client: httpx.Client) -> None:
+def test_list_is_sorted_by_id(client: httpx.Client) -> None:
     for source in ("list-b", "list-a"):
         client.put(f"/v1/sources/{source}", json={})
     ids = [state["id"] for state in client.get("/v1/sources").json()["sources"]]
@@ -57,7 +57,7 @@ def test_the_list_holds_every_source_by_id(client: httpx.Client) -> None:
     assert {"list-a", "list-b"} <= set(ids)
 
 
-def test_patch_changes_only_what_is_given_and_the_next_frame_is_own(client: httpx.Client) -> None:
+def test_patch_changes_given_options_and_the_next_frame_uses_its_own_lut(client: httpx.Client) -> None:
     client.put("/v1/sources/patch", json={"options": {"tiles": "2x2", "clip_limit": 5}})
     send(client, "patch")
     changed = client.patch("/v1/sources/patch", json={"options": {"clip_limit": 1.5}}).json()
@@ -65,13 +65,13 @@ def test_patch_changes_only_what_is_given_and_the_next_frame_is_own(client: http
     assert [send(client, "patch").headers["X-Lumaflow-Lut"] for _ in range(2)] == ["own", "previous"]
 
 
-def test_a_patch_that_changes_nothing_keeps_the_mapping(client: httpx.Client) -> None:
+def test_patch_without_changes_keeps_the_lut(client: httpx.Client) -> None:
     send(client, "same")
     client.patch("/v1/sources/same", json={"options": {"mode": "clahe"}})
     assert send(client, "same").headers["X-Lumaflow-Lut"] == "previous"
 
 
-def test_a_fixed_geometry_lets_no_other_frame_in(client: httpx.Client) -> None:
+def test_fixed_geometry_rejects_other_frames(client: httpx.Client) -> None:
     client.put("/v1/sources/fixed", json={"geometry": GRAY})
     assert send(client, "fixed").status_code == 200
     refused = send(client, "fixed", 4, 8)
@@ -82,7 +82,7 @@ def test_a_fixed_geometry_lets_no_other_frame_in(client: httpx.Client) -> None:
     assert send(client, "fixed", 4, 8).status_code == 200
 
 
-def test_a_deleted_source_is_gone_with_its_mapping(client: httpx.Client) -> None:
+def test_delete_removes_the_source_and_its_lut(client: httpx.Client) -> None:
     send(client, "gone")
     assert client.delete("/v1/sources/gone").status_code == 204
     assert client.get("/v1/sources/gone").status_code == 404
@@ -115,7 +115,7 @@ def test_a_deleted_source_is_gone_with_its_mapping(client: httpx.Client) -> None
         ("PUT", [1], "body: expected keys with values, got a list"),
     ],
 )
-def test_options_that_make_no_sense_are_a_422_that_names_them(
+def test_invalid_options_get_422_with_their_key(
     client: httpx.Client, method: str, body: object, words: str
 ) -> None:
     client.put("/v1/sources/strict", json={})
@@ -146,13 +146,13 @@ def test_options_that_make_no_sense_are_a_422_that_names_them(
     ],
 )
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_slip_is_told_with_its_remedy(client: httpx.Client, method: str, body: str, told: str) -> None:
+def test_error_suggests_a_correction(client: httpx.Client, method: str, body: str, told: str) -> None:
     headers = {"Content-Type": "application/json"}
     answer = client.request(method, "/v1/sources/slip", content=body, headers=headers)
     assert (answer.status_code, answer.json()["detail"]) == (422, told)
 
 
-def test_json_under_another_name_is_told_to_say_so(client: httpx.Client) -> None:
+def test_wrong_content_type_of_json_is_named(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}  # as curl sends it
     answer = client.put("/v1/sources/slip", content="{}", headers=headers)
     assert "send it with Content-Type: application/json" in answer.json()["detail"]
@@ -160,7 +160,7 @@ def test_json_under_another_name_is_told_to_say_so(client: httpx.Client) -> None
 
 @pytest.mark.parametrize("source", ["with space", "dot.dot", "x" * 65, "..%2fetc", "ünï"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_ids_follow_the_pattern(client: httpx.Client, method: str, source: str) -> None:
+def test_invalid_ids_are_rejected(client: httpx.Client, method: str, source: str) -> None:
     answer = client.request(method, f"/v1/sources/{source}", json={} if method == "PUT" else None)
     assert answer.status_code in (404, 405, 422)
     assert answer.headers["Content-Type"] == "application/problem+json"
@@ -170,9 +170,7 @@ def test_ids_follow_the_pattern(client: httpx.Client, method: str, source: str) 
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", ""), ("PATCH", ""), ("DELETE", ""), ("GET", "/histogram")]
 )
-def test_an_unknown_source_is_a_404_that_says_what_to_do(
-    client: httpx.Client, method: str, path: str
-) -> None:
+def test_unknown_source_gets_404_that_says_what_to_do(client: httpx.Client, method: str, path: str) -> None:
     answer = client.request(method, f"/v1/sources/nobody{path}", json={} if method == "PATCH" else None)
     assert answer.status_code == 404
     assert "unknown source 'nobody'; send it a frame" in answer.json()["detail"]

@@ -1,4 +1,4 @@
-"""Looking at the last frame of a source: snapshots, live pictures, features, histogram, heat map."""
+"""Views of the last frame of a source: snapshots, MJPEG, features, histogram, heat map."""
 
 import io
 import threading
@@ -44,7 +44,7 @@ def close_to(picture: Pixels, expected: Pixels) -> bool:
     return picture.shape == expected.shape and float(np.abs(picture - expected.astype(int)).mean()) < 2
 
 
-def test_snapshots_show_the_last_frame_in_every_view(client: httpx.Client) -> None:
+def test_snapshots_of_every_view_show_the_last_frame(client: httpx.Client) -> None:
     send(client, "views", frame(90))
     raw = frame(60)
     enhanced = send(client, "views", raw)
@@ -64,7 +64,7 @@ def test_snapshots_show_the_last_frame_in_every_view(client: httpx.Client) -> No
     assert not close_to(jpeg(views["raw"].content), enhanced)
 
 
-def test_both_is_raw_above_enhanced_and_a_thumbnail_is_small(client: httpx.Client) -> None:
+def test_view_both_is_raw_above_enhanced_and_thumbnail_is_small(client: httpx.Client) -> None:
     raw = np.repeat(np.repeat(frame(60), 16, axis=0), 16, axis=1)
     answer = client.post(
         "/v1/sources/large/frames",
@@ -79,14 +79,14 @@ def test_both_is_raw_above_enhanced_and_a_thumbnail_is_small(client: httpx.Clien
     assert close_to(small, cv2.resize(enhanced, (384, 256), interpolation=cv2.INTER_AREA))
 
 
-def test_an_unknown_view_is_refused(client: httpx.Client) -> None:
+def test_unknown_view_is_rejected(client: httpx.Client) -> None:
     send(client, "views", frame(90))
     answer = client.get("/v1/sources/views/snapshot.jpg", params={"view": "upside-down"})
     assert answer.status_code == 422
     assert "view" in answer.json()["detail"]
 
 
-def test_a_source_without_a_frame_has_nothing_to_show(client: httpx.Client) -> None:
+def test_views_of_a_source_without_frame_get_404(client: httpx.Client) -> None:
     client.put("/v1/sources/blank", json={})
     for path in ("snapshot.jpg", "features.npz", "histogram", "heatmap.png"):
         answer = client.get(f"/v1/sources/blank/{path}")
@@ -108,7 +108,7 @@ def test_histogram_counts_every_pixel_before_and_after(client: httpx.Client) -> 
 
 
 @pytest.mark.parametrize("color", ["value", "luma"])
-def test_histogram_of_a_colour_frame_counts_what_its_mapping_acts_on(
+def test_histogram_of_a_colour_frame_counts_the_lut_input(
     client: httpx.Client, rng: np.random.Generator, color: str
 ) -> None:
     source = f"colour-{color}"
@@ -128,7 +128,7 @@ def test_histogram_of_a_colour_frame_counts_what_its_mapping_acts_on(
         assert counted[name] == np.bincount(plane.ravel(), minlength=256).tolist(), name
 
 
-def test_features_are_those_that_the_source_makes(client: httpx.Client) -> None:
+def test_features_are_those_of_the_source_options(client: httpx.Client) -> None:
     client.put("/v1/sources/makes", json={"options": {"features": ["lbp", "heatmap"]}})
     send(client, "makes", frame(80))
     every = np.load(io.BytesIO(client.get("/v1/sources/makes/features.npz").content))
@@ -141,7 +141,7 @@ def test_features_are_those_that_the_source_makes(client: httpx.Client) -> None:
     assert "hog,lbp,histogram,heatmap" in refused.json()["detail"]
 
 
-def test_heat_map_is_bright_where_there_is_contrast(client: httpx.Client) -> None:
+def test_heat_map_is_bright_for_high_contrast(client: httpx.Client) -> None:
     client.put("/v1/sources/warm", json={"options": {"features": ["heatmap"], "tiles": "2x2"}})
     pixels = np.zeros((HEIGHT, WIDTH), np.uint8)
     pixels[: HEIGHT // 2, : WIDTH // 2 : 2] = 255
@@ -154,7 +154,7 @@ def test_heat_map_is_bright_where_there_is_contrast(client: httpx.Client) -> Non
 
 
 @pytest.mark.parametrize("layout", ["opencv", "compact"])
-def test_hog_strokes_lie_along_the_edges(client: httpx.Client, layout: str) -> None:
+def test_hog_strokes_follow_the_edges(client: httpx.Client, layout: str) -> None:
     client.put("/v1/sources/edges", json={"options": {"features": ["hog"], "hog_layout": layout}})
     pixels = np.zeros((HEIGHT, WIDTH), np.uint8)
     pixels[:, WIDTH // 2 + 4 :] = 200
@@ -167,7 +167,7 @@ def test_hog_strokes_lie_along_the_edges(client: httpx.Client, layout: str) -> N
     assert abs(columns.mean() / strokes.shape[1] - 0.54) < 0.1
 
 
-def test_lbp_is_bright_where_texture_is_rich(client: httpx.Client, rng: np.random.Generator) -> None:
+def test_lbp_is_bright_for_varied_texture(client: httpx.Client, rng: np.random.Generator) -> None:
     client.put("/v1/sources/texture", json={"options": {"features": ["lbp"], "mode": "identity"}})
     pixels = np.zeros((HEIGHT, WIDTH), np.uint8)
     pixels[:, WIDTH // 2 :] = rng.integers(0, 255, (HEIGHT, WIDTH // 2), np.uint8)
@@ -179,7 +179,7 @@ def test_lbp_is_bright_where_texture_is_rich(client: httpx.Client, rng: np.rando
 
 
 @pytest.mark.parametrize("feature", ["heatmap", "hog", "lbp"])
-def test_a_source_without_a_feature_says_how_to_get_it(client: httpx.Client, feature: str) -> None:
+def test_missing_feature_error_says_how_to_enable_it(client: httpx.Client, feature: str) -> None:
     send(client, "cold", frame(80))
     answer = client.get(f"/v1/sources/cold/{feature}.png")
     assert answer.status_code == 404
@@ -230,7 +230,7 @@ def watched(client: httpx.Client, source: str, view: str, parts: int) -> list[tu
 
 
 @pytest.mark.parametrize("view", ["enhanced", "raw", "split"])
-def test_live_gives_picture_after_picture(
+def test_mjpeg_streams_frames_in_order(
     client: httpx.Client, camera: Callable[[str], None], view: str
 ) -> None:
     camera(f"live-{view}")
@@ -241,7 +241,7 @@ def test_live_gives_picture_after_picture(
     assert all(jpeg(picture).shape == (HEIGHT, WIDTH) for _, picture in pictures)
 
 
-def test_viewers_of_the_same_view_share_the_encoding(
+def test_viewers_of_the_same_view_share_one_encoding(
     client: httpx.Client, camera: Callable[[str], None]
 ) -> None:
     camera("shared")
@@ -259,7 +259,7 @@ def test_viewers_of_the_same_view_share_the_encoding(
     assert all(len({pictures[number] for pictures in seen}) == 1 for number in common)
 
 
-def test_a_live_answer_ends_when_its_source_is_deleted(client: httpx.Client) -> None:
+def test_mjpeg_ends_when_its_source_is_deleted(client: httpx.Client) -> None:
     send(client, "ending", frame(50))
     with client.stream("GET", "/v1/sources/ending/live.mjpg") as answer:
         parts = answer.iter_raw()
@@ -269,5 +269,5 @@ def test_a_live_answer_ends_when_its_source_is_deleted(client: httpx.Client) -> 
     assert rest.count(b"X-Lumaflow-Frame") <= 1
 
 
-def test_live_of_an_unknown_source_is_a_404(client: httpx.Client) -> None:
+def test_mjpeg_of_an_unknown_source_gets_404(client: httpx.Client) -> None:
     assert client.get("/v1/sources/nobody/live.mjpg").status_code == 404

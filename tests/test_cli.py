@@ -1,4 +1,4 @@
-"""The command line as a user meets it: exit status, one clear line, nothing left behind."""
+"""The command line: exit status, one-line errors, no partial files."""
 
 import errno
 import json
@@ -75,8 +75,8 @@ def test_enhance_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_enhance_a_video_with_features(tmp_path: Path, capsys: Capture) -> None:
-    film = make_video(tmp_path / "in.mp4", frames=3)
-    arguments = ["enhance", str(film), str(tmp_path / "out.mp4"), "--features", str(tmp_path / "out.npz")]
+    video = make_video(tmp_path / "in.mp4", frames=3)
+    arguments = ["enhance", str(video), str(tmp_path / "out.mp4"), "--features", str(tmp_path / "out.npz")]
     assert run([*arguments, "--mode", "equalize", "--color", "luma", "--side-by-side"]) == 0
     assert "3 frames" in capsys.readouterr().out
     with np.load(tmp_path / "out.npz") as npz:
@@ -133,7 +133,7 @@ def test_features_of_an_image(photo: Path, tmp_path: Path, capsys: Capture) -> N
         (["probe", "junk.mp4"], 2, "junk.mp4: "),
     ],
 )
-def test_a_mistake_gives_one_line_and_its_status(
+def test_error_is_one_line_with_its_exit_status(
     arguments: list[str],
     status: int,
     what: str,
@@ -161,7 +161,7 @@ def test_a_mistake_gives_one_line_and_its_status(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_full_disk_is_a_failure_that_names_the_target(
+def test_full_disk_error_names_the_target(
     photo: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, data: bytes) -> None:
@@ -185,14 +185,14 @@ def test_a_folder_that_is_not_writable_gives_one_error_before_any_work(
         assert not target.exists()
 
 
-def test_dev_refuses_a_command_that_it_does_not_know() -> None:
+def test_dev_rejects_an_unknown_command() -> None:
     dev = Path(__file__).parents[1] / "dev"
     done = subprocess.run([dev, "nope"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "no command nope" in done.stderr
 
 
-def test_every_extra_that_is_named_can_be_installed_from_here() -> None:
+def test_every_mentioned_extra_exists() -> None:
     root = Path(__file__).parents[1]
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     sources = [path for folder in ("pipeline", "service") for path in (root / folder).rglob("*.py")]
@@ -202,9 +202,9 @@ def test_every_extra_that_is_named_can_be_installed_from_here() -> None:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, status: int) -> None:
-    film = make_video(tmp_path / "in.mp4", frames=1500)
-    command = [sys.executable, "-m", "lumaflow_service", "enhance", str(film), str(tmp_path / "out.mp4")]
+def test_signal_leaves_no_partial_files(tmp_path: Path, number: int, status: int) -> None:
+    video = make_video(tmp_path / "in.mp4", frames=1500)
+    command = [sys.executable, "-m", "lumaflow_service", "enhance", str(video), str(tmp_path / "out.mp4")]
     running = subprocess.Popen(
         [*command, "--features", str(tmp_path / "out.npz")],
         stderr=subprocess.PIPE,
@@ -223,7 +223,7 @@ def test_a_signal_leaves_nothing_half_written(tmp_path: Path, number: int, statu
     assert [path.name for path in tmp_path.iterdir()] == ["in.mp4"]
 
 
-def test_serve_builds_its_settings_from_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_passes_its_arguments_to_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Settings] = []
     monkeypatch.setattr(lumaflow_service.api.app, "serve", seen.append)
     monkeypatch.setenv("LUMAFLOW_PORT", "8123")
@@ -233,7 +233,7 @@ def test_serve_builds_its_settings_from_what_is_given(monkeypatch: pytest.Monkey
     assert (seen[1].port, seen[1].demo, seen[1].device) == (9000, False, "cpu")
 
 
-def test_doctor_says_which_device_and_why(capsys: Capture) -> None:
+def test_doctor_json_has_the_device_and_the_reason(capsys: Capture) -> None:
     assert run(["doctor", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["device"]["auto picks"] in facts["device"]["available"]
@@ -244,7 +244,7 @@ def test_doctor_says_which_device_and_why(capsys: Capture) -> None:
     assert facts["packages"]["lumaflow"] == version("lumaflow")
 
 
-def test_doctor_prints_every_fact_for_a_person(capsys: Capture) -> None:
+def test_doctor_text_has_every_section(capsys: Capture) -> None:
     assert run(["doctor"]) == 0
     out = capsys.readouterr().out
     assert all(

@@ -1,4 +1,4 @@
-"""The configuration file: what is taken, and every mistake with its line."""
+"""The configuration file: valid files, and every error with its line."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def mistakes(text: str, **environment: str) -> str:
     return str(caught.value)
 
 
-def test_a_good_file_is_read_with_variables_encoded_and_defaults_under_own_options() -> None:
+def test_valid_file_encodes_variables_and_merges_defaults() -> None:
     loaded = parse(GOOD, Path("/nowhere"), VARIABLES)
     gate = loaded.config.sources["gate"]
     assert gate.url == "rtsp://an%20operator:p%40ss%2Fw%3Ard@192.0.2.10/stream1"
@@ -49,7 +49,7 @@ def test_an_empty_file_has_no_sources() -> None:
     assert parse("", Path("/nowhere"), {}).config.sources == {}
 
 
-def test_every_mistake_is_told_with_its_line() -> None:
+def test_every_error_has_its_line() -> None:
     text = GOOD.replace("clip_limit: 2.5", "clip_limt: 2.5").replace("keep_days", "keep_day")
     text += "  yard:\n    url: ftp://192.0.2.11/x\n    tiles: 99x1\n"
     assert mistakes(text, GATE_USER="u").splitlines() == [
@@ -104,33 +104,33 @@ def test_every_mistake_is_told_with_its_line() -> None:
         ("a: " + "[" * 3 + "*a" + "]" * 3, "line 1: .*undefined alias"),
     ],
 )
-def test_a_mistake_is_a_sentence_with_a_line(text: str, told: str) -> None:
+def test_error_is_a_sentence_with_a_line(text: str, told: str) -> None:
     import re
 
     assert re.search(told, mistakes(text)), mistakes(text)
 
 
-def test_a_key_that_is_there_twice_hides_no_other_mistake() -> None:
+def test_duplicate_key_hides_no_other_error() -> None:
     text = "defaults: {mode: loud}\nsources: {}\n[a, b]: 1\nsources: {}\nfils: []\n"
     assert [line.partition(": ")[0] for line in mistakes(text).splitlines()] == [
         f"line {n}" for n in (1, 3, 4, 5)
     ]
 
 
-def test_an_address_to_publish_to_is_never_in_the_text() -> None:
+def test_publish_url_is_not_in_the_error() -> None:
     output = "{publish: 'rtsp://user:pass word@192.0.2.1/x'}"
     told = mistakes(f"sources: {{a: {{url: 'file:a', outputs: [{output}]}}}}")
     assert "expected a URL of rtsp://" in told
     assert "pass" not in told
 
 
-def test_an_alias_bomb_is_refused() -> None:
+def test_alias_bomb_is_rejected() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     assert "expected at most 50000 values" in mistakes("\n".join(lines))
 
 
-def test_the_schema_is_closed_and_knows_every_key() -> None:
+def test_schema_rejects_unknown_keys_and_lists_every_key() -> None:
     whole = schema()
     assert whole["additionalProperties"] is False
     assert set(whole["properties"]) == {"defaults", "networks", "files", "sources"}
@@ -155,6 +155,6 @@ def test_check_and_schema_are_commands(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["title"] == "lumaflow configuration"
 
 
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         load(tmp_path / "none.yaml", {})

@@ -1,4 +1,4 @@
-"""Clients that trickle: each is let go in time, and nobody else notices them."""
+"""Slow clients: each is disconnected in time, and other clients are not affected."""
 
 import socket
 import threading
@@ -31,7 +31,7 @@ STARTS = {
     "refused": POST.replace("image/jpeg", "text/plain") + BODY,
     "second": "GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /livez HTTP/1.1\r\nX-Long: ",
 }
-"""What a client sends at once; then a byte now and then, but for the first."""
+"""Bytes that a client sends at once, before it sends single bytes (the first sends none)."""
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +71,13 @@ def seconds_until_closed(peer: socket.socket, drip: bool) -> float:
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_a_client_that_trickles_is_let_go(hasty: RunningService, start: str) -> None:
+def test_slow_client_is_disconnected(hasty: RunningService, start: str) -> None:
     with connected(hasty, STARTS[start]) as peer:
         took = seconds_until_closed(peer, drip=start != "nothing")
     assert BODY_SECONDS / 2 < took < PATIENCE_SECONDS
 
 
-def test_a_head_without_an_end_is_cut(hasty: RunningService) -> None:
+def test_endless_request_head_is_disconnected(hasty: RunningService) -> None:
     with connected(hasty, STARTS["head"]) as peer, pytest.raises(ConnectionError):
         pour(peer, 100)
 
@@ -89,7 +89,7 @@ def pour(peer: socket.socket, times: int) -> None:
         time.sleep(0.001)
 
 
-def test_who_is_quick_enough_is_served_again_and_again(hasty: RunningService) -> None:
+def test_keep_alive_connection_serves_many_requests(hasty: RunningService) -> None:
     url = hasty.client.base_url
     began = time.monotonic()
     client = HTTPConnection(url.host, url.port, timeout=PATIENCE_SECONDS)
@@ -104,7 +104,7 @@ def test_who_is_quick_enough_is_served_again_and_again(hasty: RunningService) ->
     client.close()
 
 
-def test_a_websocket_outlives_the_deadlines_of_requests(hasty: RunningService) -> None:
+def test_websocket_has_no_request_deadline(hasty: RunningService) -> None:
     address = str(hasty.client.base_url).replace("http", "ws").rstrip("/")
     query = "format=gray8&width=16&height=16"
     with connect(f"{address}/v1/sources/lasting/frames?{query}", proxy=None) as frames:
@@ -114,7 +114,7 @@ def test_a_websocket_outlives_the_deadlines_of_requests(hasty: RunningService) -
             assert len(frames.recv(PATIENCE_SECONDS)) == 256
 
 
-def test_a_viewer_that_takes_nothing_makes_room(hasty: RunningService) -> None:
+def test_viewer_that_reads_nothing_is_disconnected(hasty: RunningService) -> None:
     noise = np.random.default_rng(1).integers(0, 255, (1200, 1600), np.uint8)
     frame, headers = encode_jpeg(noise), {"Content-Type": "image/jpeg", "Accept": "application/json"}
     live = "/v1/sources/stalled/live.mjpg"
@@ -130,31 +130,31 @@ def test_a_viewer_that_takes_nothing_makes_room(hasty: RunningService) -> None:
             assert time.monotonic() < end, "the place of a viewer that takes nothing is still taken"
 
 
-def test_a_large_answer_is_sent_to_the_end_however_slow_the_line(hasty: RunningService) -> None:
+def test_large_response_completes_over_a_slow_connection(hasty: RunningService) -> None:
     noise = np.random.default_rng(2).integers(0, 255, (2400, 3200), np.uint8)
     query = "format=gray8&width=3200&height=2400"
     start = POST.replace("image/jpeg", "application/octet-stream").replace("/frames", f"/frames?{query}")
     with connected(hasty, f"{start}Content-Length: {noise.size}\r\n\r\n") as peer:
         peer.sendall(noise.tobytes())
-        began, came = time.monotonic(), len(peer.recv(4096))
-        while came < noise.size:  # slower than the service writes, quicker than it waits for a byte
+        began, received = time.monotonic(), len(peer.recv(4096))
+        while received < noise.size:  # slower than the service writes, quicker than it waits for a byte
             time.sleep(STALL_SECONDS / 50)
             chunk = peer.recv(65536)
-            assert chunk, f"cut after {came} bytes"
-            came += len(chunk)
+            assert chunk, f"connection closed after {received} bytes"
+            received += len(chunk)
         assert time.monotonic() - began > 2 * STALL_SECONDS
 
 
-def test_health_is_well_while_sixty_clients_trickle(hasty: RunningService) -> None:
+def test_health_checks_pass_with_sixty_slow_clients(hasty: RunningService) -> None:
     kept: list[float] = []
 
-    def trickle(start: str) -> None:
+    def send_slowly(start: str) -> None:
         with connected(hasty, start) as peer:
             kept.append(seconds_until_closed(peer, drip=True))
 
     starts = [STARTS[name] for name in ("head", "frame", "json")] * (TRICKLERS // 3)
     with ExitStack() as stack:
-        threads = [threading.Thread(target=trickle, args=(start,)) for start in starts]
+        threads = [threading.Thread(target=send_slowly, args=(start,)) for start in starts]
         for thread in threads:
             thread.start()
             stack.callback(thread.join)

@@ -1,4 +1,4 @@
-"""The dashboards: each query is one that Prometheus takes, asks for what there is, and is answered."""
+"""Dashboards: Prometheus accepts each query, every queried series exists, and every panel has data."""
 
 import json
 import os
@@ -27,7 +27,7 @@ VARIABLES = {"$source": "gate", "$device": "cpu", "$__rate_interval": "10s"}
 PANELS = [(name, panel) for name, board in BOARDS.items() for panel in board["panels"]]
 READ_TOKEN, INGEST_TOKEN = "read-0123456789abcdef", "ingest-0123456789abcdef"
 ANSWER_SECONDS = 30.0
-"""Within this time every panel shows something, from the first frame on; it takes about ten seconds."""
+"""Time until every panel has data after the first frame; it takes about ten seconds."""
 
 
 def queries() -> list[tuple[str, str]]:
@@ -43,28 +43,28 @@ def queries() -> list[tuple[str, str]]:
 
 
 def metric_names() -> set[str]:
-    """Every series the service can write."""
+    """Every series of the service."""
     suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"], "gauge": [""]}
     families = Metrics(CollectorRegistry()).registry.collect()
     return {family.name + suffix for family in families for suffix in suffixes[family.type]}
 
 
 def asked_names(query: str) -> set[str]:
-    """Metrics of ours, and recorded series, that a query asks for; strings left out."""
+    """The lumaflow metrics and recorded series in a query, without strings."""
     return {
         name for name in re.findall(r"[A-Za-z_:][\w:]*", re.sub(r'"[^"]*"', "", query)) if "lumaflow" in name
     }
 
 
 @needs_prometheus
-def test_prometheus_takes_every_query(tmp_path: Path) -> None:
+def test_promtool_accepts_every_query(tmp_path: Path) -> None:
     recorded = [{"record": f"query_{i}", "expr": query} for i, (_, query) in enumerate(queries())]
     rule_file = tmp_path / "queries.yml"
     rule_file.write_text(json.dumps({"groups": [{"name": "queries", "rules": recorded}]}))
     assert f"{len(recorded)} rules found" in promtool("check", "rules", rule_file)
 
 
-def test_every_series_asked_for_is_written_by_the_service_or_recorded_by_a_rule() -> None:
+def test_every_queried_series_exists() -> None:
     there = metric_names() | {rule["record"] for rule in rules("record")}
     asked = [query for _, query in queries()]
     asked += [rule["expr"] for kind in ("alert", "record") for rule in rules(kind)]
@@ -83,9 +83,7 @@ def test_every_metric_is_on_a_dashboard() -> None:
 
 
 @pytest.mark.parametrize(("board", "panel"), PANELS, ids=lambda value: str(value)[:40])
-def test_a_panel_says_what_it_shows_and_asks_the_provisioned_prometheus(
-    board: str, panel: dict[str, Any]
-) -> None:
+def test_every_panel_has_a_description_and_the_datasource(board: str, panel: dict[str, Any]) -> None:
     (source,) = yaml.safe_load((GRAFANA / "provisioning/datasources/prometheus.yml").read_text())[
         "datasources"
     ]
@@ -110,7 +108,7 @@ def test_panels_fill_the_width_and_do_not_overlap(name: str) -> None:
     assert len({panel["id"] for panel in BOARDS[name]["panels"]}) == len(BOARDS[name]["panels"])
 
 
-def test_every_metric_is_in_the_operators_page() -> None:
+def test_every_metric_is_in_the_operators_guide() -> None:
     page = (DOCKER.parent / "docs/operators.md").read_text()
     for name in metric_names():
         assert re.search(rf"`{re.sub('_(bucket|sum|count)$', '', name)}[`{{]", page), name
@@ -151,7 +149,7 @@ def busy_service(
 
 
 def keep_sending(client: httpx.Client, done: threading.Event) -> None:
-    """Post frames until `done`; while the worker starts anew they are refused, as they should be."""
+    """Post frames until `done`; they are rejected while the worker restarts."""
     number = 0
     while not done.wait(0.1):
         number += 1
@@ -167,7 +165,7 @@ def keep_sending(client: httpx.Client, done: threading.Event) -> None:
 def prometheus(
     busy_service: RunningService, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[httpx.Client]:
-    """Prometheus with our rules, scraping that service every second; the worker was killed meanwhile."""
+    """Prometheus with the rules, scraping that service every second; the worker was killed once."""
     folder = tmp_path_factory.mktemp("prometheus")
     config = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
@@ -200,14 +198,14 @@ def prometheus(
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """A free port of loopback."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         return port
 
 
 def wait_for(client: httpx.Client, query: str) -> list[Any]:
-    """The answer to a query, as soon as there is one that holds a number."""
+    """The result of a query, as soon as it has a number."""
     end = time.monotonic() + ANSWER_SECONDS
     while True:
         try:
@@ -236,12 +234,12 @@ def of_a_camera(query: str) -> str:
     "query",
     [pytest.param(of_a_camera(query), id=panel) for panel, query in queries()],
 )
-def test_prometheus_answers_every_panel_from_a_real_service(prometheus: httpx.Client, query: str) -> None:
+def test_every_panel_has_data_from_a_real_service(prometheus: httpx.Client, query: str) -> None:
     assert wait_for(prometheus, query)
 
 
 @needs_prometheus
-def test_a_killed_worker_lost_frames_and_an_absent_camera_raise_their_alerts(
+def test_killed_worker_lost_frames_and_absent_camera_raise_alerts(
     prometheus: httpx.Client,
 ) -> None:
     fired = wait_for(prometheus, 'ALERTS{alertname="LumaflowWorkerRestarted",alertstate="firing"}')
@@ -251,6 +249,6 @@ def test_a_killed_worker_lost_frames_and_an_absent_camera_raise_their_alerts(
 
 
 @needs_prometheus
-def test_a_scrape_is_what_prometheus_expects(prometheus: httpx.Client) -> None:
+def test_promtool_accepts_the_metrics(prometheus: httpx.Client) -> None:
     assert wait_for(prometheus, 'up{job="lumaflow"}')[0]["value"][1] == "1"
     assert wait_for(prometheus, "scrape_samples_post_metric_relabeling > 50")

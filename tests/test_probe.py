@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from browser import Film, scene
+from browser import FrameSender, scene
 from cameras import rtsp_server
 from lumaflow_service import cli
 from lumaflow_service.media.codec import encode_jpeg
@@ -31,7 +31,9 @@ def test_a_video_file_is_described(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_rate_of_a_stream_without_times_is_measured(
     client: httpx.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    film = Film(str(client.base_url), "slow", [encode_jpeg(scene(n)) for n in range(8)], frames_per_second=8)
+    film = FrameSender(
+        str(client.base_url), "slow", [encode_jpeg(scene(n)) for n in range(8)], frames_per_second=8
+    )
     try:
         while client.get("/v1/sources/slow").status_code != 200:
             time.sleep(0.02)

@@ -11,7 +11,7 @@ def test_defaults_listen_on_loopback() -> None:
     assert (Settings().host, Settings().port, Settings().device) == ("127.0.0.1", 8000, "auto")
 
 
-def test_environment_sets_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_override_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LUMAFLOW_PORT", "9000")
     monkeypatch.setenv("LUMAFLOW_QUEUE_DEPTH", "7")
     settings = Settings(port=9001)
@@ -19,13 +19,13 @@ def test_environment_sets_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(("name", "value"), [("SLOTS", "0"), ("PORT", "70000"), ("JPEG_QUALITY", "high")])
-def test_values_out_of_range_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_values_out_of_range_are_rejected(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(f"LUMAFLOW_{name}", value)
     with pytest.raises(ValidationError, match=name.lower()):
         Settings()
 
 
-def test_a_mistake_has_the_name_it_was_given_by(
+def test_error_names_the_argument_or_variable(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LUMAFLOW_SLOTS", "0")
@@ -38,7 +38,7 @@ def test_a_mistake_has_the_name_it_was_given_by(
     assert "too-short" not in told
 
 
-def test_a_variable_that_is_misspelt_is_told(
+def test_misspelled_variable_is_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("lumaflow_service.api.app.serve", lambda settings: None)
@@ -49,6 +49,6 @@ def test_a_variable_that_is_misspelt_is_told(
     assert capsys.readouterr().err == f"lumaflow: {told}\n"
 
 
-def test_settings_do_not_change() -> None:
+def test_settings_are_immutable() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         Settings().port = 1  # type: ignore[misc]

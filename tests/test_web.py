@@ -1,4 +1,4 @@
-"""The page: what is served, that it is all ours, and that scripts and HTML speak of the same elements."""
+"""Static checks of the page: no external files, and scripts, HTML and API use the same names."""
 
 import re
 from html.parser import HTMLParser
@@ -50,21 +50,21 @@ def test_the_page_has_no_inline_script_style_or_event(page: _Tags) -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_no_file_names_another_host(name: str) -> None:
+def test_no_file_refers_to_another_host(name: str) -> None:
     text = TEXTS[name].replace('xmlns="http://www.w3.org/2000/svg"', "")
     assert not re.search(r"(https?:)?//[\w.-]+\.\w", text)
     assert "@import" not in text
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_no_script_turns_text_into_markup_or_code(name: str) -> None:
+def test_no_script_creates_markup_or_code_from_text(name: str) -> None:
     forbidden = (
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setAttribute\(.style"
     )
     assert not re.search(forbidden, SCRIPTS[name])
 
 
-def test_every_reference_of_the_page_is_a_file_beside_it(page: _Tags) -> None:
+def test_every_file_the_page_refers_to_exists(page: _Tags) -> None:
     served_elsewhere = {"docs", "metrics"}
     references = {attrs.get("src") or attrs.get("href") for _, attrs in page.found} - {None}
     local = {r for r in references if r and not r.startswith("#")} - served_elsewhere
@@ -110,7 +110,7 @@ def test_the_page_has_landmarks_a_language_and_live_regions(page: _Tags) -> None
     assert all("alt" in attrs for tag, attrs in page.found if tag == "img")
 
 
-def test_every_option_and_each_of_its_values_has_words_of_its_own() -> None:
+def test_every_option_and_value_has_a_label() -> None:
     from lumaflow_service.config.options import SourceOptions
 
     schema = SourceOptions.model_json_schema()
@@ -121,7 +121,7 @@ def test_every_option_and_each_of_its_values_has_words_of_its_own() -> None:
         assert re.search(rf"\b{choice}: \"", words), choice
 
 
-def test_every_cause_a_camera_can_give_has_words() -> None:
+def test_every_camera_error_code_has_a_text() -> None:
     from lumaflow_service.api.responses import CameraState
 
     causes = {cause for cause in get_args(CameraState.model_fields["cause"].annotation) if cause}
@@ -135,7 +135,7 @@ def test_every_stage_of_the_pipeline_has_a_colour() -> None:
     assert coloured == {stage.value for stage in Stage}
 
 
-def test_every_figure_the_scripts_read_is_in_the_answers_of_the_api() -> None:
+def test_every_field_the_scripts_read_is_in_the_api_models() -> None:
     from lumaflow_service.api.responses import Histograms, SourceState
 
     read = {name for text in SCRIPTS.values() for name in re.findall(r"\bsource\.([a-z_]+)", text)}

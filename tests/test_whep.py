@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from browser import filmed
+from browser import sending_frames
 from conftest import RunningService
 from lumaflow_service.api.app import STATUS
 from lumaflow_service.errors import MissingExtraError
@@ -32,7 +32,7 @@ def shown(open_service: Callable[..., RunningService]) -> Iterator[RunningServic
     """A service with a source that moves, and room for two viewers."""
     service = open_service(max_viewers=2)
     service.wait_ready()
-    with filmed(str(service.client.base_url), SOURCE):
+    with sending_frames(str(service.client.base_url), SOURCE):
         while service.client.get(f"/v1/sources/{SOURCE}").json().get("sequence") is None:
             time.sleep(0.05)
         yield service
@@ -222,7 +222,7 @@ def test_sigterm_disconnects_viewers_and_exits_with_status_0(
             ending.process.send_signal(signal.SIGTERM)
             return await asyncio.to_thread(ending.process.wait, TIMEOUT_SECONDS)
 
-    with filmed(str(ending.client.base_url), SOURCE) as film:
+    with sending_frames(str(ending.client.base_url), SOURCE) as film:
         while ending.client.get("/v1/sources").json()["sources"] == []:
             time.sleep(0.05)
         film.stop()

@@ -15,7 +15,7 @@ from pathlib import Path
 import cv2
 from websockets.asyncio.client import connect
 
-from browser import chromium, filmed
+from browser import chromium, sending_frames
 from lumaflow_service.bench.processes import descendants
 from lumaflow_service.bench.server import ServiceProcess, serving
 from lumaflow_service.demo.scene import Scene
@@ -43,7 +43,10 @@ def main() -> None:
 
 def measure(name: str, pictures: list[bytes], raw: str) -> None:
     """Print every case for a source that is sent these pictures."""
-    with serving("cpu") as server, filmed(f"http://127.0.0.1:{server.port}", "gate", pictures, raw=raw):
+    with (
+        serving("cpu") as server,
+        sending_frames(f"http://127.0.0.1:{server.port}", "gate", pictures, raw=raw),
+    ):
         time.sleep(SETTLE_SECONDS)
         rounds = [{case: run(server) for case, run in CASES.items()} for _ in range(ROUNDS)]
     alone = statistics.median(one["nobody"] for one in rounds)
