@@ -23,7 +23,7 @@ from lumaflow_service.webrtc.peers import webrtc_installed
 
 pytestmark = needs_chromium
 SLOW_MS = 20_000
-"""What a person would see at once may take so long on a busy machine."""
+"""Timeout for changes on the page, for a busy machine."""
 SOURCE = "yard"
 DARK, BRIGHT = 28, 31
 """Mean levels that `scene` stays below as it is, and above enhanced."""
@@ -106,13 +106,13 @@ def guarded(open_service: Callable[..., RunningService]) -> Iterator[str]:
 
 @pytest.fixture
 def quiet() -> list[str]:
-    """What a browser may complain of in this test: patterns of console messages."""
+    """Patterns of console messages that this test allows."""
     return []
 
 
 @pytest.fixture
 def page(browser: Browser, quiet: list[str]) -> Iterator[Page]:
-    """A page that complains of nothing and asks nobody else."""
+    """A page that logs no errors and sends requests to its own host only."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(SLOW_MS)
     complaints: list[str] = []

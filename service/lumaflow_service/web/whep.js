@@ -45,7 +45,8 @@ function play(track, onImage) {
   const onFrame = async () => {
     if (track.readyState === "ended") return;
     video.requestVideoFrameCallback(onFrame);
-    onImage(await createImageBitmap(video));
+    const bitmap = await createImageBitmap(video).catch(() => null); // not usable if the track ends meanwhile
+    if (bitmap) onImage(bitmap);
   };
   video.requestVideoFrameCallback(onFrame);
   video.play();
