@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.frame import Tone, ToneReport
+from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode
 
 CELLS = 16
@@ -129,6 +130,20 @@ class AdaptiveParameters:
             target is not None,
             equalization.denoise,
         )
+
+
+def sample_table(geometry: Geometry) -> NDArray[np.int16]:
+    """Return the working sample (2^b,) int16 of every level, in 1/128 of an 8-bit level (spec 16.1)."""
+    bits = geometry.layout.bits
+    levels = np.arange(1 << bits, dtype=np.int64)
+    if geometry.limited:
+        low, span = 16 << (bits - 8), 219 << (bits - 8)
+        levels = (np.clip(levels - low, 0, span) * MAX_LIMITED_SAMPLE + span // 2) // span
+    elif bits == 16:
+        levels >>= 1
+    else:
+        levels <<= 15 - bits
+    return levels.astype(np.int16)
 
 
 def illumination_kernel() -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from lumaflow.cpu.step import CpuStep
 from lumaflow.errors import FrameError
 from lumaflow.frame import Enhanced, Frame
 from lumaflow.geometry import Geometry
-from lumaflow.lane import Lane, RingBuffer, check_frame, check_implemented, output_geometry
+from lumaflow.lane import Lane, RingBuffer, check_frame, output_geometry
 from lumaflow.options import LaneConfig, Options
 
 
@@ -22,7 +22,6 @@ class CpuLane(Lane):
     device = "cpu"
 
     def __init__(self, geometry: Geometry, options: Options, config: LaneConfig) -> None:
-        check_implemented(self.device, options)
         limit_thread_spin()
         self.geometry = geometry
         self.output = output_geometry(geometry, options)

@@ -1,0 +1,1 @@
+"""The adaptive modes on the CPU: the definition of their results (spec 16, 17)."""
