@@ -1,8 +1,8 @@
-"""A GPU on the CPU, for the order of things: streams, events and graphs, whose work runs in any order.
+"""Simulates streams, events and graphs of a GPU on the CPU, to test synchronization.
 
-Nothing runs before the host waits for it; then one of all works that could run next is drawn, again and
-again. So an edge that is missing between two streams shows up as a wrong result, sooner or later. What CUDA
-refuses in a capture is refused here. Kernels are those of `shim`.
+No work runs before the host waits for it. Then the work items that are ready run in a random order, so a
+missing dependency between two streams leads to a wrong result with high probability. Operations that CUDA
+rejects in a capture are rejected here. Kernels are those of `shim`.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ import pytest
 from cupy.cuda.runtime import CUDARuntimeError
 
 from lumaflow import Geometry, Options
-from lumaflow.cuda import lane, result, ring, step, streams, timing, transfer
+from lumaflow.cuda import lane, result, slot, step, streams, timing, transfer
 from lumaflow.cuda.launch import Kernel
 from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG
 from lumaflow.cuda.memory import Spec, offsets
@@ -28,7 +28,7 @@ from shim import open_shim
 
 @dataclass(eq=False)
 class Work:
-    """Something that runs once all that it needs is done."""
+    """A work item that can run when its dependencies are done."""
 
     run: Callable[[], object]
     needs: list["Work"]
@@ -36,7 +36,7 @@ class Work:
 
 
 class Machine:
-    """All work that was enqueued and has not run."""
+    """The pending work of all streams."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -44,25 +44,25 @@ class Machine:
         self._objects: list[Any] = []
 
     def name(self, one: Any) -> int:
-        """The address by which a stream or an event is handed around."""
+        """Register a stream or event. Returns its address."""
         self._objects.append(one)
         return len(self._objects)
 
     def at(self, address: Any) -> Any:
-        """The stream or event at an address."""
+        """The stream or event with this address."""
         return self._objects[(address if isinstance(address, int) else address.value) - 1]
 
     def add(self, run: Callable[[], object], needs: list[Work]) -> Work:
-        """Work for later."""
+        """Add pending work."""
         work = Work(run, list(needs))
         self._pending.append(work)
         return work
 
     def until(self, wanted: list[Work]) -> None:
-        """Run, in a random order, until all of `wanted` is done."""
+        """Run pending work in a random order until all of `wanted` is done."""
         while not all(work.done for work in wanted):
             ready = [work for work in self._pending if all(need.done for need in work.needs)]
-            assert ready, "everything waits for something else"
+            assert ready, "deadlock: no pending work is ready"
             work = ready[self._rng.integers(len(ready))]
             work.run()
             work.done = True
@@ -71,7 +71,7 @@ class Machine:
 
 @dataclass(eq=False)
 class Node:
-    """A work of a graph, made anew at every launch; `waits` and `records` are events outside of it."""
+    """A node of a graph; each launch creates work from it. `waits` and `records` are external events."""
 
     run: Callable[[], object]
     needs: list["Node"]
@@ -81,7 +81,7 @@ class Node:
 
 @dataclass(eq=False)
 class Capture:
-    """What is enqueued while it lasts."""
+    """A stream capture: its nodes, and the streams that joined it."""
 
     nodes: list[Node] = field(default_factory=list)
     joined: dict["Stream", list[Work]] = field(default_factory=dict)
@@ -89,11 +89,11 @@ class Capture:
 
 
 def nothing() -> None:
-    """What an event does when its turn comes."""
+    """The work of a node that only records or waits for an event."""
 
 
 class Stream:
-    """Works one after the other; in a capture, nodes."""
+    """A stream: work items in order, or graph nodes in a capture."""
 
     def __init__(self, machine: Machine, non_blocking: bool = True) -> None:
         self._machine = machine
@@ -104,7 +104,7 @@ class Stream:
     def enqueue(
         self, run: Callable[[], object], waits: "Event | None" = None, records: "Event | None" = None
     ) -> None:
-        """Add work."""
+        """Enqueue work, or a node in a capture."""
         if self.capture is None:
             self.frontier = [self._machine.add(run, self.frontier)]
         else:
@@ -113,7 +113,7 @@ class Stream:
             self.frontier = [node]
 
     def wait_event(self, event: "Event") -> None:
-        """Go on only after what the event recorded."""
+        """Let later work wait for the event."""
         if event.capture is None:
             assert self.capture is None, "a capture waits for what is not in it"
         elif self.capture is None:
@@ -125,14 +125,14 @@ class Stream:
         self.frontier = list(dict.fromkeys([*self.frontier, *event.recorded]))
 
     def begin_capture(self) -> None:
-        """Enqueue nodes from now on."""
+        """Start a capture on this stream."""
         assert self.capture is None
         self.capture = Capture()
         self.capture.joined[self] = self.frontier
         self.frontier = []
 
     def end_capture(self) -> "Graph":
-        """The graph of what was enqueued on this stream and on those that joined it."""
+        """End the capture. Returns the graph."""
         capture, reached, ends = self.capture, set(), list(self.frontier)
         assert capture is not None
         while ends:
@@ -147,11 +147,11 @@ class Stream:
         return Graph(self._machine, capture.nodes)
 
     def is_capturing(self) -> bool:
-        """Whether a capture is under way."""
+        """True during a capture."""
         return self.capture is not None
 
     def synchronize(self) -> None:
-        """Let everything on this stream run."""
+        """Run all work of this stream."""
         assert self.capture is None
         self._machine.until(self.frontier)
 
@@ -162,7 +162,7 @@ class Stream:
 
 
 class Event:
-    """A place in a stream."""
+    """An event: the work of a stream that precedes it."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -172,24 +172,24 @@ class Event:
         self.recorded: list[Any] = []
 
     def record(self, stream: Stream) -> None:
-        """Stand after all that `stream` was given."""
+        """Record the work enqueued on `stream` so far."""
         self.passed = True
         self.capture, self.recorded = stream.capture, list(stream.frontier)
 
     def synchronize(self) -> None:
-        """Let everything before it run."""
-        assert self.capture is None, "nobody can wait for an event of a capture"
+        """Run all work that precedes the event."""
+        assert self.capture is None, "the host cannot wait for an event of a capture"
         self._machine.until(self.recorded)
 
 
 class Graph:
-    """Nodes that run, at every launch, once the stream comes to them."""
+    """A graph that can be launched repeatedly."""
 
     def __init__(self, machine: Machine, nodes: list[Node]) -> None:
         self._machine, self._nodes = machine, nodes
 
     def launch(self, stream: Stream) -> None:
-        """Enqueue all nodes; events outside count as of now."""
+        """Enqueue all nodes; external events have the state of the time of the launch."""
         works: dict[Node, Work] = {}
         for node in self._nodes:
             needs = [works[need] for need in node.needs] or stream.frontier
@@ -202,7 +202,7 @@ class Graph:
 
 
 class Block:
-    """Stands for a block of device or of page-locked memory."""
+    """Replaces `DeviceBlock` and `PinnedBlock`, in host memory."""
 
     def __init__(self, spec: Spec) -> None:
         self.offsets, self.size_bytes = offsets(spec)
@@ -216,7 +216,7 @@ class Block:
 
 
 class Runtime:
-    """The copies."""
+    """Replaces the copy functions of the CUDA runtime."""
 
     memcpyDefault = memcpyDeviceToDevice = 0
 
@@ -224,13 +224,13 @@ class Runtime:
         self._machine = machine
 
     def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
-        """Copy bytes."""
+        """Enqueue a copy of bytes."""
         self._machine.at(stream).enqueue(lambda: ctypes.memmove(target, source, size))
 
     def memcpy2DAsync(
         self, target: int, pitch: int, source: int, source_pitch: int, width: int, height: int, *rest: int
     ) -> None:
-        """Copy rows of bytes."""
+        """Enqueue a copy of rows of bytes."""
 
         def rows() -> None:
             for row in range(height):
@@ -239,8 +239,8 @@ class Runtime:
         self._machine.at(rest[-1]).enqueue(rows)
 
 
-class Enqueued:
-    """A kernel that runs when its stream comes to it."""
+class EnqueuedKernel:
+    """A kernel that is enqueued on a simulated stream."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -250,33 +250,33 @@ class Enqueued:
 
 
 class Driver:
-    """The two calls by which a capture ties itself to events outside of it."""
+    """Replaces the driver functions for external events."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
     def cuEventRecordWithFlags(self, event: ctypes.c_void_p, stream: ctypes.c_void_p, flags: object) -> int:
-        """Add a node that records."""
+        """Add a node that records an event."""
         self._machine.at(stream).enqueue(nothing, records=self._machine.at(event))
         return 0
 
     def cuStreamWaitEvent(self, stream: ctypes.c_void_p, event: ctypes.c_void_p, flags: object) -> int:
-        """Add a node that waits."""
+        """Add a node that waits for an event."""
         self._machine.at(stream).enqueue(nothing, waits=self._machine.at(event))
         return 0
 
 
-def elapsed(began: Event, ended: Event) -> float:
-    """A millisecond, between events that have passed."""
-    for event in (began, ended):
+def elapsed(start: Event, end: Event) -> float:
+    """Returns 1 ms, if both events are complete."""
+    for event in (start, end):
         assert event.capture is None
         assert event.passed
         assert all(work.done for work in event.recorded), "a time was read too early"
     return 1.0
 
 
-class Nothing:
-    """Stands for the arrays of a GPU, of which there are none."""
+class NoArray:
+    """Replaces the type of GPU arrays; there are no instances."""
 
 
 def simulate(
@@ -286,10 +286,10 @@ def simulate(
     geometry: Geometry,
     options: Options,
 ) -> Machine:
-    """Let `CudaLane` for this geometry and these options run here; its kernels' libraries go to `folder`."""
+    """Make `CudaLane` run on the simulated GPU; shared objects of the kernels go to `folder`."""
     machine = Machine(rng)
     shim = open_shim(folder, geometry, options)
-    kernels = {name: Enqueued(shim[name]) for name in shim}
+    kernels = {name: EnqueuedKernel(shim[name]) for name in shim}
     null = Stream(machine)
     new_stream = partial(Stream, machine)
     new_stream.null = null  # type: ignore[attr-defined]
@@ -301,11 +301,11 @@ def simulate(
         get_elapsed_time=elapsed,
         runtime=SimpleNamespace(CUDARuntimeError=CUDARuntimeError),
     )
-    for module in (lane, ring, step, streams, timing, transfer, result):
-        monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda, asarray=np.asarray, ndarray=Nothing))
-    for module in (ring, step):
+    for module in (lane, slot, step, streams, timing, transfer, result):
+        monkeypatch.setattr(module, "cupy", SimpleNamespace(cuda=cuda, asarray=np.asarray, ndarray=NoArray))
+    for module in (slot, step):
         monkeypatch.setattr(module, "DeviceBlock", Block)
-    monkeypatch.setattr(ring, "PinnedBlock", Block)
+    monkeypatch.setattr(slot, "PinnedBlock", Block)
     monkeypatch.setattr(step, "compile_kernels", lambda sources: kernels)
     monkeypatch.setattr(step, "_upload_tables", dict)
     monkeypatch.setattr(streams, "_driver", partial(Driver, machine))

@@ -1,4 +1,4 @@
-"""The arithmetic of `bench kernels`, its frames, and what it says without a GPU."""
+"""`bench kernels` and `bench baselines`: figures, generated frames, plots, and errors without a GPU."""
 
 import sys
 from pathlib import Path
@@ -13,34 +13,34 @@ from lumaflow.errors import OptionError
 from lumaflow.formats import PixelFormat
 from lumaflow.geometry import Geometry
 from lumaflow.options import Options
-from lumaflow_service.bench.baselines import measure_peers
+from lumaflow_service.bench.baselines import measure_baselines
 from lumaflow_service.bench.figure import Figure, Limit, Skipped
-from lumaflow_service.bench.kernels import Chain, chain_figures
+from lumaflow_service.bench.images import ImageKind, frames
+from lumaflow_service.bench.kernels import KernelJob, job_figures
 from lumaflow_service.bench.plot import draw
 from lumaflow_service.bench.report import BenchReport
-from lumaflow_service.bench.test_images import TestImage, frames
 from lumaflow_service.cli import run
 
 SIZE = (160, 90)
-CHAIN = Chain("a job", PixelFormat.GRAY8, Options(), goals={SIZE: 10e-6})
+JOB = KernelJob("a job", PixelFormat.GRAY8, Options(), goals={SIZE: 10e-6})
 
 
-def times_of(seconds: dict[TestImage, float], kernels: dict[str, float]) -> dict[TestImage, KernelTimes]:
-    """As many as the scenes, of steps that move 1000 bytes."""
+def times_of(seconds: dict[ImageKind, float], kernels: dict[str, float]) -> dict[ImageKind, KernelTimes]:
+    """Times for each scene; each step moves 1000 bytes."""
     return {
         scene: KernelTimes([value] * 3, {name: [spent] * 3 for name, spent in kernels.items()}, 1000)
         for scene, value in seconds.items()
     }
 
 
-def test_a_step_is_held_against_a_copy_of_its_bytes_and_the_slowest_against_the_goal() -> None:
+def test_a_step_is_relative_to_a_copy_and_the_slowest_scene_to_the_goal() -> None:
     seconds = {
-        TestImage.PHOTOGRAPH: 8e-6,
-        TestImage.DARK: 4e-6,
-        TestImage.CONSTANT: 12e-6,
-        TestImage.RANDOM: 8e-6,
+        ImageKind.PHOTOGRAPH: 8e-6,
+        ImageKind.DARK: 4e-6,
+        ImageKind.CONSTANT: 12e-6,
+        ImageKind.RANDOM: 8e-6,
     }
-    figures = list(chain_figures(CHAIN, SIZE, times_of(seconds, {"apply": 3e-6}), bandwidth=1e9))
+    figures = list(job_figures(JOB, SIZE, times_of(seconds, {"apply": 3e-6}), bandwidth=1e9))
     named = {figure.name.strip(): figure for figure in figures}
     assert named["photograph"].ratio == pytest.approx(8)
     assert named["slowest over fastest"].median == pytest.approx(3)
@@ -50,20 +50,20 @@ def test_a_step_is_held_against_a_copy_of_its_bytes_and_the_slowest_against_the_
     assert named["apply, photograph"].median == pytest.approx(3e-6)
 
 
-def test_one_kernel_can_be_meant() -> None:
-    chain = Chain("a turn", PixelFormat.GRAY8, Options(), kernel="transpose", copy_goal=1.25)
-    times = times_of({TestImage.PHOTOGRAPH: 9e-6}, {"apply": 5e-6, "transpose_1": 1.2e-6})
-    turn, _ = chain_figures(chain, SIZE, times, bandwidth=1e9)
-    assert turn.median == pytest.approx(1.2e-6)
-    assert turn.met
+def test_a_job_can_select_one_kernel() -> None:
+    job = KernelJob("a transposition", PixelFormat.GRAY8, Options(), kernel="transpose", copy_goal=1.25)
+    times = times_of({ImageKind.PHOTOGRAPH: 9e-6}, {"apply": 5e-6, "transpose_1": 1.2e-6})
+    transposition, _ = job_figures(job, SIZE, times, bandwidth=1e9)
+    assert transposition.median == pytest.approx(1.2e-6)
+    assert transposition.met
 
 
 @pytest.mark.parametrize(("seconds", "met"), [(10e-6, True), (10.1e-6, False)])
-def test_a_time_meets_its_goal_when_it_is_no_longer(seconds: float, met: bool) -> None:
+def test_a_time_meets_its_goal_if_it_is_not_longer(seconds: float, met: bool) -> None:
     assert Figure("lane", "step", "s", seconds, limit=Limit("a copy", 5e-6, 2.0)).met is met
 
 
-def test_what_was_left_out_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_skipped_measurement_is_reported_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     report = BenchReport("a title", {}, (Skipped("1x1 a job", "all", "it does not run here"),))
     report.print(Console(width=120))
     assert "left out: it does not run here" in capsys.readouterr().out
@@ -73,14 +73,14 @@ def test_what_was_left_out_is_told_with_its_reason(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize("name", ["gray8", "bgr24", "nv12", "i420", "gray12", "p010"])
 def test_frames_of_a_scene_fit_every_planar_format_and_differ(name: str) -> None:
     geometry = Geometry(130, 95, PixelFormat(name))
-    made = frames(TestImage.PHOTOGRAPH, geometry, 3)
+    made = frames(ImageKind.PHOTOGRAPH, geometry, 3)
     assert [frame.geometry for frame in made] == [geometry] * 3
     assert not np.array_equal(made[0].pixels, made[1].pixels)
     assert all(np.ptp(frame.pixels >> geometry.shift) > 50 << (geometry.layout.bits - 8) for frame in made)
     assert all(int(frame.pixels.max()) >> geometry.shift < 1 << geometry.layout.bits for frame in made)
 
 
-def test_a_watched_kernel_is_launched_again_as_it_was() -> None:
+def test_a_recorded_launch_can_be_repeated() -> None:
     seen: list[tuple[object, ...]] = []
 
     def kernel(
@@ -88,14 +88,14 @@ def test_a_watched_kernel_is_launched_again_as_it_was() -> None:
     ) -> None:
         seen.append((grid, block, args, shared_mem, stream))
 
-    watched = RecordingKernel(kernel)
-    watched((1, 1, 1), (32, 1, 1), (7,), shared_mem=5, stream="first")
-    for launch in watched.launches:
+    recorder = RecordingKernel(kernel)
+    recorder((1, 1, 1), (32, 1, 1), (7,), shared_mem=5, stream="first")
+    for launch in recorder.launches:
         launch(stream="again")
     assert seen == [((1, 1, 1), (32, 1, 1), (7,), 5, stream) for stream in ("first", "again")]
 
 
-def test_a_plot_without_matplotlib_says_which_extra_brings_it(
+def test_a_plot_without_matplotlib_names_the_extra_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
@@ -104,7 +104,7 @@ def test_a_plot_without_matplotlib_says_which_extra_brings_it(
 
 
 def test_a_plot_shows_every_subject(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra plot")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; install the extra plot")
     figures = (
         Figure.of("first job", "spread", "s", [1e-5, 2e-5, 4e-5], Limit("a copy", 1e-5)),
         Skipped("first job", "another", "it is not here"),
@@ -115,42 +115,51 @@ def test_a_plot_shows_every_subject(tmp_path: Path) -> None:
     assert all(subject in drawn for subject in ("a title", "first job", "second job"))
 
 
-def test_a_plot_of_nothing_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the extra plot")
-    with pytest.raises(OptionError, match="nothing was measured"):
+def test_a_plot_without_figures_is_rejected(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed; install the extra plot")
+    with pytest.raises(OptionError, match="expected figures to plot, got none"):
         draw(BenchReport("a title", {}, (Skipped("a", "b", "not here"),)), tmp_path / "plot.png")
 
 
 @pytest.mark.parametrize(
-    "arguments", [["kernels"], ["kernels", "--device", "cpu"], ["seeds"], ["peers", "--device", "cuda"]]
+    "arguments",
+    [
+        ["kernels"],
+        ["kernels", "--device", "cpu"],
+        ["experiments"],
+        ["seeds"],
+        ["baselines", "--device", "cuda"],
+    ],
 )
-def test_without_a_gpu_it_says_so_in_one_line(
+def test_without_a_gpu_the_error_is_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert run(["bench", *arguments]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("lumaflow: ")
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("lumaflow: ")
+    assert error.count("\n") == 1
 
 
-def test_peers_on_the_cpu_are_opencv_with_one_and_with_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_baselines_on_the_cpu_are_opencv_with_one_and_with_all_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "kornia_rs", None)
-    *measured, missing = measure_peers("cpu", [(64, 48)])
+    *measured, missing = measure_baselines("cpu", [(64, 48)])
     assert "equalize: cv2, 1 threads, photograph" in [figure.name for figure in measured]
     assert len(measured) == 2 * 4 * 2
     assert isinstance(missing, Skipped)
     assert "pip install kornia-rs" in missing.reason
 
 
-def test_kornia_rs_is_asked_for_planes_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, tuple[int, ...]]] = []
+def test_kornia_rs_receives_planes_of_one_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, tuple[int, ...]]] = []
     imgproc = ModuleType("imgproc")
     for name in ("equalize_hist", "clahe", "compute_histogram"):
-        setattr(imgproc, name, lambda pixels, *_, name=name: asked.append((name, pixels.shape)))
+        setattr(imgproc, name, lambda pixels, *_, name=name: calls.append((name, pixels.shape)))
     package = ModuleType("kornia_rs")
     vars(package)["imgproc"] = imgproc
     monkeypatch.setitem(sys.modules, "kornia_rs", package)
-    figures = [entry for entry in measure_peers("cpu", [(64, 48)]) if "kornia-rs" in entry.name]
+    figures = [entry for entry in measure_baselines("cpu", [(64, 48)]) if "kornia-rs" in entry.name]
     assert len(figures) == 3 * 2
-    assert set(asked) == {(name, (48, 64, 1)) for name in ("equalize_hist", "clahe", "compute_histogram")}
+    assert set(calls) == {(name, (48, 64, 1)) for name in ("equalize_hist", "clahe", "compute_histogram")}

@@ -1,4 +1,4 @@
-"""The CUDA lane against the CPU lane, bit for bit (HOG: 2e-6). Every test needs a GPU: `./dev gpu`."""
+"""The CUDA lane equals the CPU lane bit for bit (HOG: 2e-6). All tests need a GPU: `./dev gpu`."""
 
 import mmap
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def cuda() -> str:
 
 
 def picture(rng: np.random.Generator, geometry: Geometry, kind: int) -> NDArray[np.uint8]:
-    """A random, dark, constant, two-level or smooth picture."""
+    """A random, dark, constant, two-level or smooth image."""
     shape = geometry.shape
     match kind % 5:
         case 0:
@@ -77,7 +77,7 @@ def picture(rng: np.random.Generator, geometry: Geometry, kind: int) -> NDArray[
 
 
 def copied(enhanced: Any) -> dict[str, Any]:
-    """Every result of a frame, so that it outlives the lane's next submit."""
+    """Copies of all results of a frame, which stay valid after the next `submit`."""
     found = {"pixels": enhanced.frame.pixels, "bins": enhanced.bins, "lut": enhanced.lut}
     found |= {name: getattr(enhanced, name) for name in ("hog", "lbp", "lbp_labels")}
     if enhanced.heatmap is not None:
@@ -89,7 +89,7 @@ def copied(enhanced: Any) -> dict[str, Any]:
 def run(
     lane: Lane, pictures: list[NDArray[np.uint8]], corrupt: frozenset[int] = frozenset()
 ) -> list[dict[str, Any]]:
-    """Every picture through the lane, the ring kept full."""
+    """Process all images with full slots."""
     results = []
     for index, pixels in enumerate(pictures):
         if lane.in_flight == lane.config.slots:
@@ -101,7 +101,7 @@ def run(
 
 
 def assert_same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
-    """All results equal to the bit; HOG within its tolerance, relative where compact cells sum up."""
+    """All results are equal; HOG within its tolerance, relative for compact cells."""
     assert len(found) == len(wanted)
     for index, (one, other) in enumerate(zip(found, wanted, strict=True)):
         assert one.keys() == other.keys()
@@ -117,7 +117,7 @@ def assert_same(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> No
 
 
 SELDOM_TIMED = LaneConfig(timing_every=3)
-"""Most frames go through the lane in one launch, and some do not."""
+"""Most frames use the graph of a whole frame, and some do not."""
 
 
 def both(
@@ -128,7 +128,7 @@ def both(
     config: LaneConfig = SELDOM_TIMED,
     **kwargs: Any,
 ) -> None:
-    """Run the same pictures on the GPU and on the CPU and compare."""
+    """Compare the results of the GPU and of the CPU."""
     with (
         open_lane(cuda, geometry, options, config) as fast,
         open_lane("cpu", geometry, options) as exact,
@@ -137,7 +137,7 @@ def both(
 
 
 def variants() -> Iterator[tuple[PixelFormat, Equalization]]:
-    """Every mode on gray and on colour in both colour modes."""
+    """Each mode on gray, and on colour in both colour modes."""
     for mode in MODES:
         yield PixelFormat.GRAY8, Equalization(mode)
         for color in ColorMode:
@@ -159,7 +159,7 @@ def test_small_frames_equal_the_cpu_lane(
 def test_sanitized_step_equals_the_cpu_lane(
     cuda: str, rng: np.random.Generator, pixel_format: PixelFormat
 ) -> None:
-    """Small enough for compute-sanitizer, which `./dev gpu` runs over this test alone."""
+    """Small frames for compute-sanitizer: `./dev gpu` runs the tests named `sanitized` with it."""
     for mode, (width, height) in product(MODES, [(1, 1), (23, 17), (70, 50)]):
         geometry = Geometry(width, height, pixel_format)
         options = Options(Equalization(mode, tiles=(3, 2)), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
@@ -188,7 +188,7 @@ def test_large_frames_equal_the_cpu_lane(
 
 
 @pytest.mark.parametrize(("neighborhood", "mapping"), list(product(Neighborhood, LbpMapping)))
-def test_every_lbp_equals_the_cpu_lane(
+def test_each_lbp_equals_the_cpu_lane(
     cuda: str, rng: np.random.Generator, neighborhood: Neighborhood, mapping: LbpMapping
 ) -> None:
     geometry = Geometry(203, 101, PixelFormat.GRAY8)
@@ -198,7 +198,7 @@ def test_every_lbp_equals_the_cpu_lane(
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
 @pytest.mark.parametrize("graph", [True, False])
-def test_ring_depth_and_graph_never_change_a_result(
+def test_number_of_slots_and_graph_do_not_change_results(
     cuda: str, rng: np.random.Generator, slots: int, graph: bool
 ) -> None:
     geometry = Geometry(320, 240, PixelFormat.BGR24)
@@ -207,7 +207,7 @@ def test_ring_depth_and_graph_never_change_a_result(
 
 
 @pytest.mark.parametrize("corrupt", [{0}, {0, 1}, {3, 4}, {1, 5, 6, 7, 11}, set(range(12))])
-def test_corrupt_frames_are_mapped_but_never_map_another(
+def test_the_lut_of_a_corrupt_frame_is_not_used(
     cuda: str, rng: np.random.Generator, corrupt: set[int]
 ) -> None:
     geometry = Geometry(160, 120, PixelFormat.GRAY8)
@@ -216,10 +216,10 @@ def test_corrupt_frames_are_mapped_but_never_map_another(
 
 
 @pytest.mark.parametrize("pixel_format", [PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.BGR24])
-def test_every_way_into_a_lane_keeps_the_order_of_frames(
+def test_all_kinds_of_input_keep_the_order_of_frames(
     cuda: str, rng: np.random.Generator, pixel_format: PixelFormat
 ) -> None:
-    """Born in the slot, or elsewhere; with an out, or none; corrupt, or not: each takes another path."""
+    """In the slot or not, with or without `out`, corrupt or not: each combination uses different code."""
     geometry = Geometry(640, 360, pixel_format)
     options, config = Options(hog=Hog(), lbp=Lbp()), LaneConfig(timing_every=7)
     frames = [synthetic_frame(rng, geometry, kind) for kind in range(5)]
@@ -243,7 +243,7 @@ def test_every_way_into_a_lane_keeps_the_order_of_frames(
     assert_same(found, wanted)
 
 
-def test_1000_frames_on_8_lanes_at_once_give_the_same_bits(cuda: str, rng: np.random.Generator) -> None:
+def test_1000_frames_on_8_concurrent_lanes_give_the_same_bits(cuda: str, rng: np.random.Generator) -> None:
     geometries = [Geometry(64 + 40 * n, 48 + 30 * n, FORMATS[n % 2]) for n in range(8)]
     pictures = [picture(rng, geometry, 4) for geometry in geometries]
     for geometry, pixels in zip(geometries, pictures, strict=True):
@@ -287,7 +287,7 @@ def test_nothing_is_allocated_over_10000_frames(
         assert len(seen) == 1
 
 
-def test_closing_gives_all_device_memory_back(cuda: str) -> None:
+def test_closing_frees_all_device_memory(cuda: str) -> None:
     import cupy
 
     geometry = Geometry(1920, 1080, PixelFormat.BGR24)
@@ -298,7 +298,7 @@ def test_closing_gives_all_device_memory_back(cuda: str) -> None:
     assert free[-1] == free[1]
 
 
-def test_closing_with_frames_in_flight_is_harmless(cuda: str, rng: np.random.Generator) -> None:
+def test_a_lane_can_close_with_frames_in_flight(cuda: str, rng: np.random.Generator) -> None:
     geometry = Geometry(1280, 720, PixelFormat.GRAY8)
     config = LaneConfig(slots=4, timing_every=3)
     for _ in range(20):
@@ -311,8 +311,8 @@ def test_closing_with_frames_in_flight_is_harmless(cuda: str, rng: np.random.Gen
     both(cuda, geometry, ALL, [picture(rng, geometry, 1)] * 2)
 
 
-def test_pixels_beside_an_out_stay(cuda: str, rng: np.random.Generator) -> None:
-    """An out whose rows are as far apart as the lane's own, and what lies between them is not the lane's."""
+def test_padding_of_an_out_is_not_written(cuda: str, rng: np.random.Generator) -> None:
+    """An `out` with the pitch of the lane, whose padding belongs to the caller."""
     import cupy
 
     geometry = Geometry(1000, 4, PixelFormat.GRAY8)
@@ -327,7 +327,7 @@ def test_pixels_beside_an_out_stay(cuda: str, rng: np.random.Generator) -> None:
         assert (wide[:, 1000:] == 77).all()
 
 
-def test_out_is_filled_wherever_it_lies(cuda: str, rng: np.random.Generator) -> None:
+def test_out_can_be_in_any_kind_of_memory(cuda: str, rng: np.random.Generator) -> None:
     geometry = Geometry(101, 67, PixelFormat.BGR24)
     pixels = picture(rng, geometry, 1)
     shared = np.frombuffer(mmap.mmap(-1, 1 << 20), np.uint8)
@@ -350,7 +350,7 @@ def test_out_is_filled_wherever_it_lies(cuda: str, rng: np.random.Generator) -> 
     release()
 
 
-def test_every_stage_that_ran_has_a_time(cuda: str, rng: np.random.Generator) -> None:
+def test_each_stage_that_ran_has_a_time(cuda: str, rng: np.random.Generator) -> None:
     geometry = Geometry(640, 480, PixelFormat.GRAY8)
     for graph in (True, False):
         config = LaneConfig(graph=graph, timing_every=2)
@@ -379,7 +379,7 @@ def test_features_can_stay_on_the_device(cuda: str, rng: np.random.Generator) ->
         np.testing.assert_array_equal(cupy.asnumpy(enhanced.lbp_labels), wanted["lbp_labels"])
 
 
-def test_misuse_is_refused_and_the_lane_lives_on(cuda: str, rng: np.random.Generator) -> None:
+def test_a_lane_works_after_misuse(cuda: str, rng: np.random.Generator) -> None:
     geometry = Geometry(64, 64, PixelFormat.GRAY8)
     pixels = picture(rng, geometry, 0)
     lane = open_lane(cuda, geometry, config=LaneConfig(slots=2))
@@ -405,7 +405,7 @@ def test_misuse_is_refused_and_the_lane_lives_on(cuda: str, rng: np.random.Gener
 
 
 def geometries() -> list[Geometry]:
-    """Every format, range and alignment, of an odd size."""
+    """Each format, range and alignment, with odd sizes."""
     found = [
         Geometry(203, 117, pixel_format, range, alignment)
         for pixel_format, range, alignment in product(PixelFormat, (Range.FULL, Range.LIMITED), Alignment)
@@ -415,7 +415,7 @@ def geometries() -> list[Geometry]:
 
 
 def assert_frames_same(cuda: str, frames: list[Frame], options: Options) -> None:
-    """Whole frames through both lanes: every plane and every result the same."""
+    """Compare all planes and results of both lanes."""
     with (
         open_lane(cuda, frames[0].geometry, options, SELDOM_TIMED) as fast,
         open_lane("cpu", frames[0].geometry, options) as exact,
@@ -435,10 +435,10 @@ def enhanced_by(lane: Lane, frame: Frame) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "pixel_format", [PixelFormat.NV12, PixelFormat.P010, PixelFormat.GRAY12, PixelFormat.BGRA32]
 )
-def test_sanitized_turns_and_deep_frames_equal_the_cpu_lane(
+def test_sanitized_orientations_and_u16_frames_equal_the_cpu_lane(
     cuda: str, rng: np.random.Generator, pixel_format: PixelFormat
 ) -> None:
-    """The other kernels, for compute-sanitizer as well."""
+    """The other kernels, for compute-sanitizer."""
     for mode, orientation in product((Mode.EQUALIZE, Mode.CLAHE), (Orientation.ROTATE90, Orientation.FLIP_X)):
         geometry = Geometry(70, 50, pixel_format)
         options = Options(Equalization(mode, tiles=(3, 2)), hog=Hog(), lbp=Lbp(), orientation=orientation)
@@ -446,7 +446,7 @@ def test_sanitized_turns_and_deep_frames_equal_the_cpu_lane(
 
 
 @pytest.mark.parametrize("geometry", geometries(), ids=str)
-def test_every_format_equals_the_cpu_lane(cuda: str, rng: np.random.Generator, geometry: Geometry) -> None:
+def test_each_format_equals_the_cpu_lane(cuda: str, rng: np.random.Generator, geometry: Geometry) -> None:
     for mode, kind in product(PLAIN_MODES, range(2)):
         options = Options(Equalization(mode), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
         frames = [synthetic_frame(rng, geometry, kind + number) for number in range(4)]
@@ -455,7 +455,7 @@ def test_every_format_equals_the_cpu_lane(cuda: str, rng: np.random.Generator, g
 
 @pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.GRAY12, PixelFormat.BGRA32])
 @pytest.mark.parametrize("orientation", Orientation)
-def test_large_turned_regions_equal_the_cpu_lane(
+def test_large_rotated_regions_equal_the_cpu_lane(
     cuda: str, rng: np.random.Generator, pixel_format: PixelFormat, orientation: Orientation
 ) -> None:
     for everywhere in (True, False):
@@ -465,9 +465,7 @@ def test_large_turned_regions_equal_the_cpu_lane(
         assert_frames_same(cuda, frames, options)
 
 
-def test_a_refused_frame_takes_its_number_and_its_mapping_with_it(
-    cuda: str, rng: np.random.Generator
-) -> None:
+def test_a_rejected_frame_has_no_number_and_its_lut_is_not_used(cuda: str, rng: np.random.Generator) -> None:
     geometry, options = Geometry(64, 48, PixelFormat.GRAY12), Options(Equalization(Mode.EQUALIZE))
     frames = [synthetic_frame(rng, geometry, kind) for kind in (2, 3, 4, 3)]
     frames[1].pixels[5, 5] = 4096
@@ -487,7 +485,7 @@ def test_a_refused_frame_takes_its_number_and_its_mapping_with_it(
             assert_same([one], [{name: other[name] for name in one}])
 
 
-def test_frames_on_the_device_go_in_and_come_out_there(cuda: str, rng: np.random.Generator) -> None:
+def test_input_and_out_can_be_on_the_device(cuda: str, rng: np.random.Generator) -> None:
     import cupy
 
     for pixel_format in (PixelFormat.GRAY8, PixelFormat.NV12, PixelFormat.GRAY16):
@@ -511,7 +509,7 @@ def test_frames_on_the_device_go_in_and_come_out_there(cuda: str, rng: np.random
             np.testing.assert_array_equal(cupy.asnumpy(planes[0]), wanted["plane 0"])
 
 
-def test_a_frame_on_the_device_is_refused_on_the_processor(cuda: str) -> None:
+def test_the_cpu_lane_rejects_a_frame_on_the_device(cuda: str) -> None:
     import cupy
 
     frame = Frame.from_numpy(cupy.zeros((8, 8), cupy.uint8))
@@ -536,7 +534,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
 @pytest.mark.parametrize("name", CALLS)
-def test_functions_equal_those_of_the_processor(
+def test_functions_equal_the_cpu(
     cuda: str, rng: np.random.Generator, name: str, kind: type[np.generic]
 ) -> None:
     import cupy
@@ -561,9 +559,7 @@ def test_functions_equal_those_of_the_processor(
             CALLS[name](sent, out=cupy.zeros(7, wanted.dtype))
 
 
-def test_luts_and_features_of_arrays_equal_those_of_the_processor(
-    cuda: str, rng: np.random.Generator
-) -> None:
+def test_luts_and_features_of_arrays_equal_the_cpu(cuda: str, rng: np.random.Generator) -> None:
     import cupy
 
     for bits, mode, range, output in product((8, 10, 16), PLAIN_MODES, (Range.FULL, Range.LIMITED), Output):
@@ -583,7 +579,7 @@ def test_luts_and_features_of_arrays_equal_those_of_the_processor(
         functions.clahe(cupy.full((4, 4), 4096, cupy.uint16), bits=12)
 
 
-def test_a_pytorch_tensor_goes_in_and_comes_out_without_a_copy(cuda: str, rng: np.random.Generator) -> None:
+def test_pytorch_tensors_are_used_without_a_copy(cuda: str, rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
     luma = rng.integers(0, 256, (61, 47), np.uint8)
     tensor = torch.from_numpy(luma).cuda()

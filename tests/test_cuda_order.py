@@ -1,4 +1,4 @@
-"""The order of the CUDA lane's work, on a simulated GPU that runs it in any order its events allow."""
+"""The synchronization of the CUDA lane, on a simulated GPU that uses any order that the events allow."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,12 +36,12 @@ FRAMES = 12
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """Where the kernels' libraries lie."""
+    """The folder for the shared objects of the kernels."""
     return tmp_path_factory.mktemp("order")
 
 
 def plan(rng: np.random.Generator, geometry: Geometry) -> list[tuple[Frame, bool, bool]]:
-    """Frames, some of them corrupt; whether each is born in its slot, and whether an out is given."""
+    """Frames, some of them corrupt; for each whether it is in its slot, and whether `out` is given."""
     frames = [synthetic_frame(rng, geometry, kind) for kind in range(4)]
     return [
         (replace(frames[n % 4], corrupt=bool(rng.random() < 0.2)), rng.random() < 0.6, rng.random() < 0.2)
@@ -50,7 +50,7 @@ def plan(rng: np.random.Generator, geometry: Geometry) -> list[tuple[Frame, bool
 
 
 def through(fast: CudaLane, sent: list[tuple[Frame, bool, bool]]) -> list[dict[str, Any]]:
-    """Every frame through the lane, the ring kept full."""
+    """Process all frames with full slots."""
     found = []
     for frame, born, given in sent:
         if fast.in_flight == fast.config.slots:
@@ -68,7 +68,7 @@ def through(fast: CudaLane, sent: list[tuple[Frame, bool, bool]]) -> list[dict[s
 
 
 def result(enhanced: Enhanced) -> dict[str, Any]:
-    """All of it, chroma too."""
+    """Copies of all results, with the chroma."""
     chroma = {f"chroma {number}": np.array(plane) for number, plane in enumerate(enhanced.frame.chroma)}
     return copied(enhanced) | chroma
 
@@ -76,7 +76,7 @@ def result(enhanced: Enhanced) -> dict[str, Any]:
 def expected(
     geometry: Geometry, options: Options, sent: list[tuple[Frame, bool, bool]]
 ) -> list[dict[str, Any]]:
-    """What the CPU lane makes of the same frames."""
+    """The results of the CPU lane for the same frames."""
     with open_lane("cpu", geometry, options) as exact:
         answers = []
         for frame, _, _ in sent:
@@ -95,7 +95,9 @@ def expected(
         (Options(FOUR_TILES), LaneConfig(timing_every=3, slots=4)),
     ],
 )
-def test_no_order_that_the_events_allow_changes_a_result(monkeypatch, folder, rng, geometry, options, config):
+def test_any_order_that_the_events_allow_gives_the_same_results(
+    monkeypatch, folder, rng, geometry, options, config
+):
     sent = plan(rng, geometry)
     wanted = expected(geometry, options, sent)
     for _ in range(2):
@@ -104,12 +106,12 @@ def test_no_order_that_the_events_allow_changes_a_result(monkeypatch, folder, rn
             assert_same(through(fast, sent), wanted)
 
 
-@pytest.mark.parametrize("forgotten", ["wait_outside", "record_outside"])
-def test_an_edge_that_is_missing_is_seen(monkeypatch, folder, rng, forgotten):
+@pytest.mark.parametrize("omitted", ["wait_external", "record_external"])
+def test_a_missing_dependency_is_detected(monkeypatch, folder, rng, omitted):
     geometry = GEOMETRIES[0]
     sent = [(frame, True, False) for frame, _, _ in plan(rng, geometry)]
     wanted = expected(geometry, FEATURES, sent)
-    monkeypatch.setattr(cuda, forgotten, lambda *_: None)
+    monkeypatch.setattr(cuda, omitted, lambda *_: None)
     differs = 0
     for _ in range(3):
         simulate(monkeypatch, folder, rng, geometry, FEATURES)
@@ -122,20 +124,20 @@ def test_an_edge_that_is_missing_is_seen(monkeypatch, folder, rng, forgotten):
 
 
 @pytest.mark.parametrize("graph", [True, False])
-def test_a_submit_that_failed_leaves_no_trace(monkeypatch, folder, rng, graph):
+def test_a_lane_works_after_a_failed_submit(monkeypatch, folder, rng, graph):
     geometry, options, config = GEOMETRIES[0], FEATURES, replace(CONFIG, graph=graph)
     sent = plan(rng, geometry)[:4]
     wanted = expected(geometry, options, sent)
     simulate(monkeypatch, folder, rng, geometry, options)
     with CudaLane(0, geometry, options, config) as fast:
-        enqueue = fast._describe
+        enqueue = fast._compute_features
 
         def fail(*_: object) -> None:
-            monkeypatch.setattr(fast, "_describe", enqueue)
+            monkeypatch.setattr(fast, "_compute_features", enqueue)
             raise CUDARuntimeError(OUT_OF_MEMORY)
 
-        monkeypatch.setattr(fast, "_describe", fail)
-        with pytest.raises(DeviceMemoryError, match="no room while enqueuing a frame"):
+        monkeypatch.setattr(fast, "_compute_features", fail)
+        with pytest.raises(DeviceMemoryError, match="out of memory while enqueuing a frame"):
             fast.submit(sent[0][0])
         assert fast.in_flight == 0
         assert_same(through(fast, sent), wanted)

@@ -1,4 +1,4 @@
-"""Every CUDA kernel compiled by NVRTC, which needs no GPU: no warning, no spill, within its budget."""
+"""All CUDA kernels compile with NVRTC, which needs no GPU: no warnings, no register spills, within limits."""
 
 import re
 from contextlib import suppress
@@ -29,26 +29,26 @@ from lumaflow.options import (
 ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 EXTREMES = (75, 90, 120)
 
-BUDGETS = {
+LIMITS = {
     "histogram": (96, 32_835),
     "apply_lut": (64, 256),
     "apply_clahe": (80, 2_048),
-    "words_check": (48, 0),
-    "words_count": (64, 32_768),
-    "words_sum": (64, 4_096),
-    "words_lut": (64, 272),
-    "words_heatmap": (64, 128),
-    "words_apply": (64, 32_768),
-    "words_clahe": (64, 32_768),
+    "u16_check_range": (48, 0),
+    "u16_histogram": (64, 32_768),
+    "u16_sum_histograms": (64, 4_096),
+    "u16_build_lut": (64, 272),
+    "u16_heatmap": (64, 128),
+    "u16_apply_lut": (64, 32_768),
+    "u16_apply_clahe": (64, 32_768),
     "transpose": (64, 16_384),
-    "mirror": (48, 0),
-    "chroma": (32, 0),
+    "flip": (48, 0),
+    "chroma_gain": (32, 0),
     "hog_blocks": (96, 27_760),
     "hog_cells": (96, 11_776),
     "lbp": (72, 16_640),
 }
-"""Most registers of a thread and bytes of shared memory of a block: within them a multiprocessor of an H200
-holds 16 warps or more of every kernel."""
+"""Maximum registers per thread and bytes of shared memory per block, for at least 16 warps per SM of an H200.
+"""
 
 REPORT = re.compile(
     r"Compiling entry function '(?P<kernel>\w+)'.*?(?P<stack>\d+) bytes stack frame, "
@@ -63,26 +63,26 @@ def default_sources() -> tuple[KernelSource, ...]:
 
 
 def all_sources() -> list[KernelSource]:
-    """Every variant of every kernel that any geometry and options lead to, and the naive transposition."""
+    """All variants of all kernels, for all geometries and options, and the naive transposition."""
     equalizations = [Equalization(mode, color=color) for mode, color in product(MODES, ColorMode)]
     options = [
         Options(equalization, lbp=lbp, heatmap=heatmap, region=Region(0, 0, 8, 8, apply_to_whole_frame=False))
         for equalization, lbp, heatmap in product(equalizations, (None, Lbp()), (False, True))
     ]
     options += [Options(hog=Hog(layout)) for layout in HogLayout]
-    options += [Options(lbp=Lbp(*chosen)) for chosen in product(Neighborhood, LbpMapping, (False, True))]
+    options += [Options(lbp=Lbp(*selected)) for selected in product(Neighborhood, LbpMapping, (False, True))]
     options += [Options(Equalization(chroma_gain=2.0))]
     options += [Options(Equalization(mode), output=Output.DISPLAY) for mode in MODES]
     options += [Options(orientation=orientation) for orientation in Orientation]
     found = [orientation_source(True, 1, naive=True)]
-    for geometry, chosen in product(geometries(), options):
+    for geometry, selected in product(geometries(), options):
         with suppress(OptionError):
-            found += kernel_sources(geometry, chosen)
+            found += kernel_sources(geometry, selected)
     return list({replace(source, role=""): None for source in found})
 
 
 def geometries() -> list[Geometry]:
-    """Every format, range and alignment."""
+    """All formats, ranges and alignments."""
     formats = [*PixelFormat]
     found = [
         Geometry(16, 16, pixel_format, range, alignment)
@@ -93,7 +93,7 @@ def geometries() -> list[Geometry]:
 
 
 def compile_for(source: KernelSource, architecture: int) -> str:
-    """NVRTC's log, the assembler's report included, as CuPy would compile."""
+    """The log of NVRTC with the report of the assembler, compiled as by CuPy."""
     program = nvrtc.createProgram(source.text, f"{source.kernel}.cu", (), ())
     flags = (*source.flags, f"-arch=sm_{architecture}", "-ftz=true", "--ptxas-options=-v")
     try:
@@ -113,31 +113,31 @@ def check(source: KernelSource, architecture: int) -> None:
     assert report is not None, log
     assert report["kernel"] == source.kernel
     assert (report["stack"], report["stores"], report["loads"]) == ("0", "0", "0"), log
-    registers, shared_bytes = BUDGETS[source.kernel]
+    registers, shared_bytes = LIMITS[source.kernel]
     shared = re.search(r"(\d+) bytes smem", report["rest"])
     assert int(report["registers"]) <= registers, log
     assert (int(shared[1]) if shared else 0) <= shared_bytes, log
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_default_kernels_keep_their_budgets(architecture):
+def test_the_default_kernels_are_within_their_limits(architecture):
     for source in default_sources():
         check(source, architecture)
 
 
 @pytest.mark.parametrize("architecture", EXTREMES)
-def test_every_variant_keeps_its_budget(architecture):
-    """Each on one architecture, every kernel on all three."""
+def test_each_variant_is_within_its_limits(architecture):
+    """Each variant on one architecture, each kernel on all three."""
     sources = all_sources()
-    assert {source.kernel for source in sources} == set(BUDGETS)
+    assert {source.kernel for source in sources} == set(LIMITS)
     first = EXTREMES.index(architecture)
-    for kernel in BUDGETS:
+    for kernel in LIMITS:
         for source in [source for source in sources if source.kernel == kernel][first :: len(EXTREMES)]:
             check(source, architecture)
 
 
-def test_a_changed_header_is_compiled_anew(tmp_path, monkeypatch):
-    """CuPy's cache knows a kernel by its text and flags; what it includes must show in the flags."""
+def test_a_changed_header_changes_the_flags(tmp_path, monkeypatch):
+    """The key of CuPy's cache is text and flags of a kernel, so the flags must depend on the headers."""
     source = default_sources()[0]
     before = source.flags
     (tmp_path / "pixels.cuh").write_text("// another")

@@ -74,10 +74,10 @@ def _launch_configs() -> dict[str, str]:
     gpus = [device for device in available_devices() if device != "cpu"]
     if not gpus:
         return {}
-    from lumaflow.cuda.autotune_cache import kept_for
+    from lumaflow.cuda.autotune_cache import cached_file
 
     default = "defaults; `lumaflow bench tune` searches for faster ones"
-    files = {device: kept_for(int(device.removeprefix("cuda:"))) for device in gpus}
+    files = {device: cached_file(int(device.removeprefix("cuda:"))) for device in gpus}
     return {
         f"launches on {device}": f"tuned, from {file}" if file else default for device, file in files.items()
     }

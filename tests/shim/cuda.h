@@ -1,10 +1,10 @@
-// Runs a CUDA kernel on the CPU: enough of the language for pipeline/cuda/kernels, and strict where a GPU is
-// lax.
+// Runs CUDA kernels on the CPU. It implements the part of CUDA that the kernels of lumaflow use, and detects errors
+// that a GPU tolerates.
 //
 // Each thread of a block is a fiber; blocks run one after the other. The order of blocks, and of threads
 // between two barriers, is shuffled by a seed. Shared memory is filled with garbage before each block. A
-// barrier that not all threads reach, or reach on different lines, is an error. What it cannot see: real
-// races, the GPU's own rounding of approximate functions, streams.
+// barrier that not all threads reach, or reach on different lines, is an error. Not detected: data races inside a
+// barrier interval, and the rounding of approximate functions of a GPU.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -100,8 +100,8 @@ inline void suspend(State state, int line) {
     __sanitizer_finish_switch_fiber(current->fake_stack, nullptr, nullptr);
 }
 
-// A fiber runs one thread of every block in turn.
-inline void live() {
+// A fiber runs one thread of each block, one block after another.
+inline void run_fiber() {
     __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
     for (;;) {
         body();
@@ -110,12 +110,12 @@ inline void live() {
 }
 
 inline void start() {
-    static ucontext_t context; // left for good by live()
+    static ucontext_t context; // never resumed after run_fiber()
     getcontext(&context);
     context.uc_stack.ss_sp = current->stack.get();
     context.uc_stack.ss_size = STACK_BYTES;
     context.uc_link = nullptr;
-    makecontext(&context, live, 0);
+    makecontext(&context, run_fiber, 0);
     current->started = true;
     setcontext(&context);
 }
@@ -142,7 +142,7 @@ inline std::size_t count_in(State state, std::size_t first, std::size_t last) {
                          [=](const Fiber &f) { return f.state == state; });
 }
 
-// Let the fibers first..last-1 pass the barrier at which all of them wait; false if they do not.
+// Release fibers first..last-1 from a barrier. Returns false if not all of them wait at the same barrier.
 inline bool release(State barrier, std::size_t first, std::size_t last) {
     if (count_in(barrier, first, last) != last - first)
         return false;
@@ -200,7 +200,7 @@ inline void make_fibers(std::size_t threads) {
     }
 }
 
-// Run `body` in every thread of every block; null, or what went wrong.
+// Run `body` in each thread of each block. Returns null, or an error text.
 inline const char *run_grid(const uint3 &grid, const uint3 &block, unsigned seed) {
     grid_size = grid;
     block_size = block;
@@ -287,7 +287,7 @@ inline unsigned atomicInc(unsigned *at, unsigned top) { return std::exchange(*at
 inline unsigned atomicMax(unsigned *at, unsigned value) { return std::exchange(*at, std::max(*at, value)); }
 template <class T> T __ldcg(const T *at) { return *at; }
 
-// A texture of bytes is the address of the two words {address of the pixels, pitch in bytes}.
+// A texture object is the address of two words: address of the pixels, and pitch in bytes.
 using cudaTextureObject_t = unsigned long long;
 template <class T> T tex2D(cudaTextureObject_t texture, float x, float y) {
     const auto *const words = reinterpret_cast<const unsigned long long *>(texture);

@@ -1,4 +1,4 @@
-// Half precision for the shim: what the kernels use of CUDA's header of the same name.
+// Half precision for the shim: the part of CUDA's cuda_fp16.h that the kernels use.
 #pragma once
 
 struct __half {

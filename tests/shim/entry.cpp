@@ -1,5 +1,5 @@
-// One kernel with its launcher, as a shared object. -DKERNEL_FILE='"histogram.cu"' -DKERNEL=histogram
-// The header of the shim is included from the command line, compiled beforehand.
+// One kernel with a launch function, compiled to a shared object. -DKERNEL_FILE='"histogram.cu"' -DKERNEL=histogram
+// The precompiled header cuda.h is included from the command line.
 #include KERNEL_FILE
 
 extern "C" const char *shim_launch(void *const *args, const std::size_t *sizes, std::size_t count,

@@ -1,6 +1,6 @@
-"""Which arrays a lane's kernels read and write: names, shapes and types, from geometry and options alone.
+"""Names, shapes and dtypes of the device arrays of a lane, from geometry and options.
 
-Nothing is allocated here; `memory` does that once, when the lane opens.
+This module allocates nothing; `lumaflow.cuda.memory` allocates once, when the lane opens.
 """
 
 from dataclasses import replace
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lumaflow.cuda import launch, launch_u16
 from lumaflow.cuda.frame_plan import FramePlan, plan_frame, rect_size
-from lumaflow.cuda.launch import REPLICAS, plan_histogram
+from lumaflow.cuda.launch import REPLICAS
 from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
-from lumaflow.cuda.launch_u16 import all_parts, plan_count
+from lumaflow.cuda.launch_u16 import parts_with_padding
 from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
 from lumaflow.tables import (
@@ -33,20 +34,20 @@ Spec = dict[str, tuple[tuple[int, ...], type[np.generic]]]
 
 
 def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[Any]]:
-    """Host tables that the kernels read; uploaded once, when the lane opens."""
-    scope = plan_frame(geometry, options)
+    """Constant tables that the kernels read, on the host; they are uploaded once, when the lane opens."""
+    plan = plan_frame(geometry, options)
     tables: dict[str, NDArray[Any]] = {}
-    if scope.tile_counts is not None:
-        grid = scope.counted_tiles()
+    if plan.tile_counts is not None:
+        grid = plan.counted_tiles()
         tables |= {"source_x": grid.source_x, "source_y": grid.source_y}
     if options.equalization.mode is Mode.CLAHE:
-        tables |= _blends(scope)
-    if scope.deep:
-        tables |= {f"words_{name}": table for name, table in _fixed_luts(scope, scope.output).items()}
-    if scope.display is not None:
-        tables |= {f"display_{name}": table for name, table in _fixed_luts(scope, scope.display).items()}
-    if scope.gains:
-        tables["chroma"] = chroma_lut(geometry, options.equalization.chroma_gain)
+        tables |= _interpolation_tables(plan)
+    if plan.is_u16:
+        tables |= {f"u16_{name}": table for name, table in _fixed_luts(plan, plan.output).items()}
+    if plan.display is not None:
+        tables |= {f"display_{name}": table for name, table in _fixed_luts(plan, plan.display).items()}
+    if plan.has_chroma_gain:
+        tables["chroma_lut"] = chroma_lut(geometry, options.equalization.chroma_gain)
     if options.hog is not None:
         tables["hog_gamma"] = hog_gamma()
     if options.lbp is not None:
@@ -55,31 +56,32 @@ def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[A
 
 
 def scratch_arrays(
-    geometry: Geometry, options: Options, shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG
+    geometry: Geometry, options: Options, launch_config: LaunchConfig = DEFAULT_LAUNCH_CONFIG
 ) -> Spec:
-    """Device memory of one lane that no result lies in. All zero at first; each step leaves it ready.
+    """Temporary device arrays of one lane, used by one frame at a time.
 
-    They serve one frame at a time, in order.
+    They must be zero before the first frame; each step leaves them ready for the next one.
     """
-    scope = plan_frame(geometry, options, shapes)
-    return _word_scratch(scope) if scope.deep else _byte_scratch(scope)
+    plan = plan_frame(geometry, options, launch_config)
+    return _u16_scratch(plan) if plan.is_u16 else _u8_scratch(plan)
 
 
 def result_arrays(geometry: Geometry, options: Options) -> Spec:
-    """What one frame leaves behind besides its pixels; an empty HOG is left out.
+    """Device arrays of one frame other than its pixels; a HOG array of size 0 is omitted.
 
-    `luma` is what the features describe of mixed or deep pixels.
+    `luma` is the 8-bit input of HOG and LBP for interleaved formats and for high bit depth. `out_of_range`
+    holds the number of samples above the bit depth and the highest of them.
     """
-    scope = plan_frame(geometry, options)
-    (columns, rows), output = options.equalization.grid, scope.output
-    places = (rows, columns, scope.levels)
-    spec: Spec = {"bins": ((scope.levels,), np.uint32), "luts": (places, output.dtype.type)}
-    if scope.display is not None:
-        spec["display_luts"] = (places, np.uint8)
-    if scope.needs_luma:
-        spec["luma"] = (scope.turned.shape[:2], np.uint8)
-    if scope.checked:
-        spec["beyond"] = ((2,), np.uint32)
+    plan = plan_frame(geometry, options)
+    (columns, rows), output = options.equalization.grid, plan.output
+    lut_shape = (rows, columns, plan.levels)
+    spec: Spec = {"bins": ((plan.levels,), np.uint32), "luts": (lut_shape, output.dtype.type)}
+    if plan.display is not None:
+        spec["display_luts"] = (lut_shape, np.uint8)
+    if plan.needs_luma:
+        spec["luma"] = (plan.oriented.shape[:2], np.uint8)
+    if plan.checks_range:
+        spec["out_of_range"] = ((2,), np.uint32)
     if options.heatmap:
         tiles = options.equalization.tiles[::-1]
         spec |= {"deviation": (tiles, np.float64), "distance": (tiles, np.int64)}
@@ -92,55 +94,56 @@ def result_arrays(geometry: Geometry, options: Options) -> Spec:
     return spec
 
 
-def first_luts(geometry: Geometry, options: Options) -> dict[str, NDArray[Any]]:
-    """(2^b,) LUTs that map nothing, by the name of the arrays that begin with them."""
-    scope = plan_frame(geometry, options)
-    luts = {"luts": identity_lut(scope.span)}
-    if scope.display is not None:
-        luts["display_luts"] = identity_lut(level_range(scope.turned, scope.display))
+def initial_luts(geometry: Geometry, options: Options) -> dict[str, NDArray[Any]]:
+    """(2^bits,) identity LUTs, by the name of the array that they initialize."""
+    plan = plan_frame(geometry, options)
+    luts = {"luts": identity_lut(plan.level_range)}
+    if plan.display is not None:
+        luts["display_luts"] = identity_lut(level_range(plan.oriented, plan.display))
     return luts
 
 
-def display_scope(scope: FramePlan) -> FramePlan | None:
-    """The scope of the curve that only the features see, if there is one."""
-    return None if scope.display is None else replace(scope, output=scope.display)
+def display_plan(plan: FramePlan) -> FramePlan | None:
+    """The plan of the tone mapper for the 8-bit luma of HOG and LBP, if there is one."""
+    return None if plan.display is None else replace(plan, output=plan.display)
 
 
-def _blends(scope: FramePlan) -> dict[str, NDArray[Any]]:
-    grid, (width, height), (x, y) = scope.mapped_tiles(), rect_size(scope.mapped), scope.origin
+def _interpolation_tables(plan: FramePlan) -> dict[str, NDArray[Any]]:
+    grid, (width, height), (x, y) = plan.mapped_tiles(), rect_size(plan.mapped_rect), plan.origin
     tables: dict[str, NDArray[Any]] = {}
     for axis, size, tile_size, tiles, origin in (
         ("x", width, grid.tile_width, grid.columns, x),
         ("y", height, grid.tile_height, grid.rows, y),
     ):
         table = interpolation_table(size, tile_size, tiles, origin)
-        shares = np.stack([table.rest, table.weight], axis=1)
-        tables |= {f"edges_{axis}": table.edges, f"blend_{axis}": shares}
+        weights = np.stack([table.rest, table.weight], axis=1)
+        tables |= {f"edges_{axis}": table.edges, f"blend_{axis}": weights}
     return tables
 
 
-def _fixed_luts(scope: FramePlan, output: Geometry) -> dict[str, NDArray[Any]]:
-    span = level_range(scope.turned, output)
-    return {"plain": rescale_lut(span), "unmapped": identity_lut(span)}
+def _fixed_luts(plan: FramePlan, output: Geometry) -> dict[str, NDArray[Any]]:
+    levels = level_range(plan.oriented, output)
+    return {"rescale_lut": rescale_lut(levels), "identity_lut": identity_lut(levels)}
 
 
-def _byte_scratch(scope: FramePlan) -> Spec:
-    parts, columns, rows = plan_histogram(scope).grid
+def _u8_scratch(plan: FramePlan) -> Spec:
+    parts, columns, rows = launch.plan_histogram(plan).grid
     spec: Spec = {
         "totals": ((REPLICAS, LEVELS), np.uint32),
         "counters": ((columns * rows + 1,), np.uint32),
     }
-    if scope.tile_counts is not None:
+    if plan.tile_counts is not None:
         spec["partials"] = ((rows, columns, parts, LEVELS), np.uint32)
     return spec
 
 
-def _word_scratch(scope: FramePlan) -> Spec:
-    _, columns, rows = plan_count(scope).grid
-    parts = all_parts(scope, int(plan_count(scope).numbers[2]))
-    spec: Spec = {"partials": ((rows, columns, parts, scope.levels), np.uint32)}
-    if scope.checked:
-        spec["found"] = ((2,), np.uint32)
-    if scope.tile_counts is not None:
-        spec["tiles"] = ((rows, columns, scope.levels), np.uint32)
+def _u16_scratch(plan: FramePlan) -> Spec:
+    histogram = launch_u16.plan_histogram(plan)
+    _, columns, rows = histogram.grid
+    parts = parts_with_padding(plan, int(histogram.scalars[2]))
+    spec: Spec = {"partials": ((rows, columns, parts, plan.levels), np.uint32)}
+    if plan.checks_range:
+        spec["range_scratch"] = ((2,), np.uint32)
+    if plan.tile_counts is not None:
+        spec["tile_histograms"] = ((rows, columns, plan.levels), np.uint32)
     return spec

@@ -1,4 +1,4 @@
-"""The kernels' source text and how it is compiled, once for every set of options that changes the code."""
+"""Selects the kernel sources of a lane and compiles them with NVRTC; options become -D defines."""
 
 import zlib
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lumaflow.cuda.frame_plan import FramePlan, plan_frame
 from lumaflow.cuda.launch import Kernels
-from lumaflow.cuda.orientation import reorient_kernel, shape_of_pixels
+from lumaflow.cuda.orientation import pixel_layout, reorient_kernel
 from lumaflow.formats import Family
 from lumaflow.geometry import Geometry
 from lumaflow.options import ColorMode, Hog, HogLayout, Lbp, Mode, Neighborhood, Options
@@ -16,17 +16,17 @@ from lumaflow.tables import axis_map, hog_weights
 FOLDER = Path(__file__).parent / "kernels"
 
 FLAGS = ("--std=c++17", "--fmad=false", "-lineinfo")
-"""No fused multiply-add: each operation is rounded on its own (spec, build rules). CuPy adds -ftz=true."""
+"""No fused multiply-add: each operation is rounded separately (docs/spec.md). CuPy adds -ftz=true."""
 
 MODES = {Mode.IDENTITY: 0, Mode.EQUALIZE: 1, Mode.CLIPPED: 2, Mode.CLAHE: 3, Mode.STRETCH: 4}
-"""The numbers by which the kernels know the modes."""
+"""Values of the define MODE."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """One kernel of one set of options: the file `kernel`.cu, whose entry has the same name, and defines.
+    """One variant of a kernel: the file `kernel`.cu, whose entry point has the same name, and its defines.
 
-    role : the name by which a plan asks for it, where that is not the kernel's own
+    role : the name that launch plans use, if it differs from `kernel`
     """
 
     kernel: str
@@ -35,38 +35,38 @@ class KernelSource:
 
     @property
     def name(self) -> str:
-        """By which plans ask for it."""
+        """The name that launch plans use."""
         return self.role or self.kernel
 
     @property
     def text(self) -> str:
-        """The source as it lies in its file."""
+        """The source code."""
         return (FOLDER / f"{self.kernel}.cu").read_text()
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Compiler options; the digest makes CuPy's cache notice a changed header."""
+        """Compiler options. The digest of the headers invalidates CuPy's cache when a header changes."""
         return (*FLAGS, f"-I{FOLDER}", f"-DHEADERS={_headers_digest()}", *self.defines)
 
 
 def kernel_sources(geometry: Geometry, options: Options) -> tuple[KernelSource, ...]:
-    """The kernels that a lane of this geometry and these options launches."""
-    scope = plan_frame(geometry, options)
-    sources = _words(scope) if scope.deep else _bytes(scope)
-    sources += _turns(scope)
-    if scope.gains:
-        sources.append(_gain(scope))
+    """The kernels that a lane with this geometry and these options launches."""
+    plan = plan_frame(geometry, options)
+    sources = _u16_sources(plan) if plan.is_u16 else _u8_sources(plan)
+    sources += _reorient_sources(plan)
+    if plan.has_chroma_gain:
+        sources.append(_chroma_gain_source(plan))
     if options.hog is not None:
-        sources.append(_hog(options.hog))
+        sources.append(_hog_source(options.hog))
     if options.lbp is not None:
-        sources.append(_lbp(options.lbp))
+        sources.append(_lbp_source(options.lbp))
     return tuple(dict.fromkeys(sources))
 
 
 def compile_kernels(sources: tuple[KernelSource, ...]) -> Kernels:
-    """Compile (or load from CuPy's cache) the kernels for the current device.
+    """Compile the kernels for the current device, or load them from CuPy's cache.
 
-    Raises cupy.cuda.compiler.CompileException with the compiler's log.
+    Raises cupy.cuda.compiler.CompileException with the compiler log.
     """
     import cupy
 
@@ -77,32 +77,36 @@ def compile_kernels(sources: tuple[KernelSource, ...]) -> Kernels:
 
 
 def orientation_source(swapped: bool, pixel_bytes: int, luma: int = -1, naive: bool = False) -> KernelSource:
-    """The kernel that turns planes of such pixels; `naive` is slower, and there to be measured against."""
+    """The kernel that transposes (`swapped`) or flips planes of pixels of this size.
+
+    luma : as in `reorient_kernel`
+    naive : without shared memory, as a baseline for benchmarks
+    """
     role = reorient_kernel(swapped, pixel_bytes, luma)
     if swapped:
-        return KernelSource("transpose", _defines(PIXEL=pixel_bytes, NAIVE=int(naive)), role)
-    return KernelSource("mirror", _defines(PIXEL=pixel_bytes, EXCHANGE=luma), role)
+        return KernelSource("transpose", _defines(PIXEL_BYTES=pixel_bytes, NAIVE=int(naive)), role)
+    return KernelSource("flip", _defines(PIXEL_BYTES=pixel_bytes, SWAP_LUMA=luma), role)
 
 
-def tone_mapping_source(bits: int, shown: int, mode: Mode) -> KernelSource:
-    """The kernel that makes LUTs of histograms of so many bits, with entries of `shown` bits."""
-    return KernelSource("words_lut", _defines(BITS=bits, SHOWN=shown, MODE=MODES[mode]))
+def build_lut_source(bits: int, out_bits: int, mode: Mode) -> KernelSource:
+    """The kernel that builds LUTs from histograms of 2^bits levels; LUT entries have `out_bits` bits."""
+    return KernelSource("u16_build_lut", _defines(BITS=bits, OUT_BITS=out_bits, MODE=MODES[mode]))
 
 
-def _bytes(scope: FramePlan) -> list[KernelSource]:
-    """A frame of 8 bits is counted by one kernel, which also makes its mapping, and mapped by another."""
-    mode, layout = scope.options.equalization.mode, scope.turned.layout
-    value = layout.family is not Family.RGB or scope.options.equalization.color is ColorMode.VALUE
-    pixels = {"CHANNELS": layout.channels, "VALUE": int(value), "PLACE": layout.blue or layout.luma}
-    luma = int(scope.needs_luma)
+def _u8_sources(plan: FramePlan) -> list[KernelSource]:
+    """8-bit frames: one kernel counts and builds the LUTs, another applies them."""
+    mode, layout = plan.options.equalization.mode, plan.oriented.layout
+    value = layout.family is not Family.RGB or plan.options.equalization.color is ColorMode.VALUE
+    pixels = {"CHANNELS": layout.channels, "VALUE": int(value), "CHANNEL": layout.blue or layout.luma}
+    luma = int(plan.needs_luma)
     sources = [
         KernelSource(
             "histogram",
             _defines(
                 **pixels,
                 MODE=MODES[mode],
-                LIMITED=int(scope.turned.limited),
-                HEATMAP=int(scope.options.heatmap),
+                LIMITED=int(plan.oriented.limited),
+                HEATMAP=int(plan.options.heatmap),
             ),
         ),
         KernelSource(
@@ -110,70 +114,73 @@ def _bytes(scope: FramePlan) -> list[KernelSource]:
             _defines(**pixels, COPY=int(mode is Mode.IDENTITY), LUMA=luma),
         ),
     ]
-    if scope.beside:
-        sources.append(KernelSource("apply_lut", _defines(**pixels, COPY=1, LUMA=luma), "beside"))
+    if plan.is_partial:
+        sources.append(KernelSource("apply_lut", _defines(**pixels, COPY=1, LUMA=luma), "copy"))
     return sources
 
 
-def _words(scope: FramePlan) -> list[KernelSource]:
-    """A deep frame is counted in two steps; then each of its curves is made and used."""
-    words = {"BITS": scope.turned.layout.bits, "SHIFT": scope.turned.shift}
-    depth = {"BITS": scope.turned.layout.bits}
+def _u16_sources(plan: FramePlan) -> list[KernelSource]:
+    """High bit depth: two kernels count; each output has a kernel to build LUTs and one to apply them."""
+    samples = {"BITS": plan.oriented.layout.bits, "SHIFT": plan.oriented.shift}
+    depth = {"BITS": plan.oriented.layout.bits}
     sources = [
-        KernelSource("words_count", _defines(**words, CHECK=int(scope.checked and scope.counts_all))),
         KernelSource(
-            "words_sum",
-            _defines(**depth, TILES=int(scope.tile_counts is not None), CHECK=int(scope.checked)),
+            "u16_histogram", _defines(**samples, CHECK=int(plan.checks_range and plan.counts_whole_frame))
+        ),
+        KernelSource(
+            "u16_sum_histograms",
+            _defines(**depth, TILES=int(plan.tile_counts is not None), CHECK=int(plan.checks_range)),
         ),
     ]
-    if scope.checked and not scope.counts_all:
-        sources.append(KernelSource("words_check", _defines(**words)))
-    if scope.options.heatmap:
-        sources.append(KernelSource("words_heatmap", _defines(**depth)))
-    sources += _curve(scope, "words", 8 * scope.output.dtype.itemsize, scope.output.shift)
-    if scope.display is not None:
-        sources += _curve(scope, "display", 8, 0)
+    if plan.checks_range and not plan.counts_whole_frame:
+        sources.append(KernelSource("u16_check_range", _defines(**samples)))
+    if plan.options.heatmap:
+        sources.append(KernelSource("u16_heatmap", _defines(**depth)))
+    sources += _tone_mapper_sources(plan, "u16", 8 * plan.output.dtype.itemsize, plan.output.shift)
+    if plan.display is not None:
+        sources += _tone_mapper_sources(plan, "display", 8, 0)
     return sources
 
 
-def _curve(scope: FramePlan, name: str, shown: int, shift: int) -> list[KernelSource]:
-    mode, bits = scope.options.equalization.mode, scope.turned.layout.bits
-    pixels = _defines(BITS=bits, SHIFT=scope.turned.shift, SHOWN=shown, RAISE=shift)
+def _tone_mapper_sources(plan: FramePlan, name: str, out_bits: int, out_shift: int) -> list[KernelSource]:
+    mode, bits = plan.options.equalization.mode, plan.oriented.layout.bits
+    pixels = _defines(BITS=bits, SHIFT=plan.oriented.shift, OUT_BITS=out_bits, OUT_SHIFT=out_shift)
     sources = []
     if mode is not Mode.IDENTITY:
-        sources.append(replace(tone_mapping_source(bits, shown, mode), role=f"{name}_lut"))
+        sources.append(replace(build_lut_source(bits, out_bits, mode), role=f"{name}_build_lut"))
     if mode is Mode.CLAHE:
-        sources.append(KernelSource("words_clahe", pixels, f"{name}_clahe"))
-    if mode is not Mode.CLAHE or scope.beside:
-        sources.append(KernelSource("words_apply", pixels, f"{name}_apply"))
+        sources.append(KernelSource("u16_apply_clahe", pixels, f"{name}_apply_clahe"))
+    if mode is not Mode.CLAHE or plan.is_partial:
+        sources.append(KernelSource("u16_apply_lut", pixels, f"{name}_apply_lut"))
     return sources
 
 
-def _turns(scope: FramePlan) -> list[KernelSource]:
-    """The kernels for all planes, but for the first one where it is turned for free."""
-    if not scope.turns:
+def _reorient_sources(plan: FramePlan) -> list[KernelSource]:
+    """The kernels that reorient the planes; the first plane needs none if only its rows are reversed."""
+    if not plan.is_reoriented:
         return []
-    planes = range(int(scope.turns_rows_alone), len(scope.geometry.plane_shapes))
-    swapped = axis_map(scope.options.orientation).swapped
-    shapes = [shape_of_pixels(scope, plane)[2:] for plane in planes]
-    return [orientation_source(swapped, pixel_bytes, luma) for pixel_bytes, luma in shapes]
+    planes = range(int(plan.reverses_rows), len(plan.geometry.plane_shapes))
+    swapped = axis_map(plan.options.orientation).swapped
+    layouts = [pixel_layout(plan, plane)[2:] for plane in planes]
+    return [orientation_source(swapped, pixel_bytes, luma) for pixel_bytes, luma in layouts]
 
 
-def _gain(scope: FramePlan) -> KernelSource:
-    layout, bits = scope.turned.layout, 8 * scope.turned.dtype.itemsize
-    woven = layout.channels == 2
-    return KernelSource("chroma", _defines(BITS=bits, EVERY=1 + woven, FIRST=int(woven) * (1 - layout.luma)))
+def _chroma_gain_source(plan: FramePlan) -> KernelSource:
+    layout, bits = plan.oriented.layout, 8 * plan.oriented.dtype.itemsize
+    packed = layout.channels == 2
+    defines = _defines(BITS=bits, STRIDE=1 + packed, OFFSET=int(packed) * (1 - layout.luma))
+    return KernelSource("chroma_gain", defines)
 
 
-def _hog(hog: Hog) -> KernelSource:
+def _hog_source(hog: Hog) -> KernelSource:
     if hog.layout is HogLayout.COMPACT:
         return KernelSource("hog_cells", ())
-    # Constants in the code, not loads: each weight becomes the immediate operand of a multiplication.
+    # Compile-time constants: each weight becomes an immediate operand instead of a load.
     weights = ",".join(f"{float(weight).hex()}f" for weight in hog_weights().ravel())
     return KernelSource("hog_blocks", (f"-DHOG_WEIGHTS={weights}",))
 
 
-def _lbp(lbp: Lbp) -> KernelSource:
+def _lbp_source(lbp: Lbp) -> KernelSource:
     return KernelSource(
         "lbp",
         _defines(

@@ -1,4 +1,4 @@
-"""CUDA's error codes as lumaflow's errors: out of memory, lost for good, or merely refused."""
+"""Translates CUDA errors to errors of lumaflow: out of memory, device lost, or other failures."""
 
 from types import TracebackType
 
@@ -10,19 +10,19 @@ from lumaflow.errors import DeviceError, DeviceLostError, DeviceMemoryError
 
 OUT_OF_MEMORY = 2
 STICKY = frozenset({46, 214, 220, 700, 702, 708, 709, 710, 714, 715, 716, 717, 718, 719, 720, 721, 999})
-"""Codes after which every further call of this process fails: illegal address, launch failure, ECC ..."""
+"""Codes after which all further CUDA calls of the process fail: illegal address, ECC error, ..."""
 
 
-class translate_cuda_errors:  # in lower case like those of contextlib
-    """Raise CUDA errors of the enclosed lines as a DeviceError that says what was being done.
+class translate_cuda_errors:  # lower case, as in contextlib
+    """Context manager that raises CUDA errors of its block as DeviceError; it can be reused.
 
-    Can be entered again and again: a lane keeps those of its every frame.
+    action : describes the block in the error text, for example "opening a lane"
     """
 
-    __slots__ = ("_doing",)
+    __slots__ = ("_action",)
 
-    def __init__(self, doing: str) -> None:
-        self._doing = doing
+    def __init__(self, action: str) -> None:
+        self._action = action
 
     def __enter__(self) -> None: ...
 
@@ -30,24 +30,24 @@ class translate_cuda_errors:  # in lower case like those of contextlib
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, OutOfMemoryError):
-            raise out_of_memory(self._doing, error) from error
+            raise out_of_memory(self._action, error) from error
         if isinstance(error, (CUDARuntimeError, CUDADriverError)):
-            raise fault(self._doing, error) from error
+            raise device_error(self._action, error) from error
 
 
-def fault(doing: str, error: CUDARuntimeError | CUDADriverError) -> DeviceError:
-    """The lumaflow error for one CUDA error."""
+def device_error(action: str, error: CUDARuntimeError | CUDADriverError) -> DeviceError:
+    """The lumaflow error for a CUDA error."""
     if error.status == OUT_OF_MEMORY:
-        return out_of_memory(doing, error)
+        return out_of_memory(action, error)
     if error.status in STICKY:
         return DeviceLostError(
-            f"the GPU failed while {doing} ({error}); nothing more runs on it here: start a new process"
+            f"the GPU failed while {action} ({error}); the process can no longer use it: start a new process"
         )
-    return DeviceError(f"CUDA refused while {doing}: {error}")
+    return DeviceError(f"CUDA error while {action}: {error}")
 
 
-def out_of_memory(doing: str, error: Exception) -> DeviceMemoryError:
-    """The error for a device or for pinned memory that is full."""
+def out_of_memory(action: str, error: Exception) -> DeviceMemoryError:
+    """The error for exhausted device or pinned memory."""
     return DeviceMemoryError(
-        f"no room while {doing} ({error}); close other lanes, use fewer slots or a smaller frame"
+        f"out of memory while {action} ({error}); close other lanes, use fewer slots or a smaller frame"
     )

@@ -1,4 +1,4 @@
-"""What geometry and options come to for a frame on the device: what is counted, mapped and described."""
+"""Plan of a frame on the device, from geometry and options: formats, rectangles and tiles."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,124 +14,124 @@ from lumaflow.tables import LevelRange, TileGrid, level_range, tile_grid
 
 @dataclass(frozen=True, slots=True)
 class FramePlan:
-    """Of one lane; windows in pixels of the turned frame.
+    """The plan of one lane. Rectangles are (left, top, right, bottom) in pixels of the oriented frame.
 
-    turned, output : geometries of a frame once it is turned, and of the enhanced one
-    counted, mapped : left, top, right, bottom
-    shapes : what the launches are planned with
+    oriented, output : geometry after orientation is applied, and of the enhanced frame
+    histogram_rect, mapped_rect : pixels that are counted, and pixels that are mapped
+    launch_config : limits for the number of thread blocks
     """
 
     geometry: Geometry
     options: Options
-    turned: Geometry
+    oriented: Geometry
     output: Geometry
-    counted: Rect
-    mapped: Rect
-    shapes: LaunchConfig
+    histogram_rect: Rect
+    mapped_rect: Rect
+    launch_config: LaunchConfig
 
     @property
-    def deep(self) -> bool:
-        """Whether levels lie in words; then kernels of their own count and map them."""
-        return self.turned.layout.bits > 8
+    def is_u16(self) -> bool:
+        """True for more than 8 bits per sample; the u16 kernels process such frames."""
+        return self.oriented.layout.bits > 8
 
     @property
     def levels(self) -> int:
-        """Grey levels of the frame, the size of its histogram."""
-        return 1 << self.turned.layout.bits
+        """Number of grey levels, which is the size of the histogram."""
+        return 1 << self.oriented.layout.bits
 
     @property
-    def span(self) -> LevelRange:
-        """Levels that are mapped, and to which."""
-        return level_range(self.turned, self.output)
+    def level_range(self) -> LevelRange:
+        """Input and output range of the LUTs."""
+        return level_range(self.oriented, self.output)
 
     @property
-    def features(self) -> bool:
-        """Whether the enhanced luma is described."""
+    def has_features(self) -> bool:
+        """True if HOG or LBP is computed."""
         return self.options.hog is not None or self.options.lbp is not None
 
     @property
     def display(self) -> Geometry | None:
-        """Of the 8-bit luma that a deep enhanced frame is described by (spec 8)."""
-        if not (self.features and self.output.layout.bits > 8):
+        """Geometry of the 8-bit luma for HOG and LBP; None if the output has 8 bits (docs/spec.md 8)."""
+        if not (self.has_features and self.output.layout.bits > 8):
             return None
-        return replace(self.turned, pixel_format=PixelFormat.GRAY8)
+        return replace(self.oriented, pixel_format=PixelFormat.GRAY8)
 
     @property
     def needs_luma(self) -> bool:
-        """Whether the features need a plane of their own; an enhanced frame of one byte a pixel is it."""
+        """True if HOG and LBP need a separate 8-bit luma plane."""
         layout = self.output.layout
-        mixed = layout.family is Family.RGB or layout.chroma is Chroma.PACKED
-        return self.features and (mixed or layout.bits > 8)
+        interleaved = layout.family is Family.RGB or layout.chroma is Chroma.PACKED
+        return self.has_features and (interleaved or layout.bits > 8)
 
     @property
-    def beside(self) -> bool:
-        """Whether some pixels are passed on unmapped: around a region, or at the end of odd woven rows."""
-        height, width = self.turned.shape[:2]
-        return self.mapped != (0, 0, width, height)
+    def is_partial(self) -> bool:
+        """True if some pixels are copied unmapped: outside a region, or padding of packed 4:2:2 rows."""
+        height, width = self.oriented.shape[:2]
+        return self.mapped_rect != (0, 0, width, height)
 
     @property
-    def checked(self) -> bool:
-        """Whether words can lie beyond the depth: of 10 to 14 bits, at the low end."""
-        return self.turned.layout.bits + self.turned.shift not in (8, 16)
+    def checks_range(self) -> bool:
+        """True if samples can exceed the bit depth: 10 to 14 bits, low-aligned."""
+        return self.oriented.layout.bits + self.oriented.shift not in (8, 16)
 
     @property
-    def counts_all(self) -> bool:
-        """Whether the whole frame is counted, no region of it."""
-        return self.counted == (0, 0, self.turned.width, self.turned.height)
+    def counts_whole_frame(self) -> bool:
+        """True if the histogram covers the whole frame, not only a region."""
+        return self.histogram_rect == (0, 0, self.oriented.width, self.oriented.height)
 
     @property
-    def turns(self) -> bool:
-        """Whether a frame is turned at all."""
+    def is_reoriented(self) -> bool:
+        """True if the orientation of frames changes."""
         return self.options.orientation is not Orientation.NONE
 
     @property
-    def turns_rows_alone(self) -> bool:
-        """Whether turning the first plane is free: its rows are read from the last one on."""
+    def reverses_rows(self) -> bool:
+        """True for a vertical flip: the first plane is read with a negative pitch, without a copy."""
         return self.options.orientation is Orientation.FLIP_Y
 
     @property
-    def gains(self) -> bool:
-        """Whether chroma is multiplied."""
-        colored = self.turned.layout.chroma is not Chroma.NONE
+    def has_chroma_gain(self) -> bool:
+        """True if chroma is multiplied by a gain."""
+        colored = self.oriented.layout.chroma is not Chroma.NONE
         return colored and self.options.equalization.chroma_gain != 1.0
 
     @property
     def tile_counts(self) -> tuple[int, int] | None:
-        """(columns, rows) of the tiles that are counted one by one; None if only the whole frame is."""
+        """(columns, rows) of the tiles with separate histograms; None for one global histogram."""
         equalization = self.options.equalization
-        wanted = equalization.mode is Mode.CLAHE or self.options.heatmap
-        return equalization.tiles if wanted else None
+        needs_tiles = equalization.mode is Mode.CLAHE or self.options.heatmap
+        return equalization.tiles if needs_tiles else None
 
     def counted_tiles(self) -> TileGrid:
-        """The tiles that are counted; without tiles, what is counted is one."""
-        return tile_grid(*rect_size(self.counted), self.tile_counts or (1, 1))
+        """The grid of tiles with separate histograms; one tile for a global histogram."""
+        return tile_grid(*rect_size(self.histogram_rect), self.tile_counts or (1, 1))
 
     def mapped_tiles(self) -> TileGrid:
-        """The tiles that have a LUT each."""
-        return tile_grid(*rect_size(self.counted), self.options.equalization.grid)
+        """The grid of tiles with separate LUTs."""
+        return tile_grid(*rect_size(self.histogram_rect), self.options.equalization.grid)
 
     @property
     def origin(self) -> tuple[int, int]:
-        """Where the tiles begin in what is mapped: (x, y)."""
-        return self.counted[0] - self.mapped[0], self.counted[1] - self.mapped[1]
+        """(x, y) of the first tile relative to `mapped_rect`."""
+        return self.histogram_rect[0] - self.mapped_rect[0], self.histogram_rect[1] - self.mapped_rect[1]
 
 
 def plan_frame(
-    geometry: Geometry, options: Options, shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG
+    geometry: Geometry, options: Options, launch_config: LaunchConfig = DEFAULT_LAUNCH_CONFIG
 ) -> FramePlan:
-    """The scope of a lane. Raises OptionError when the options do not fit the frames."""
-    output, turned = output_geometry(geometry, options), geometry.reoriented(options.orientation)
-    counted, mapped = histogram_rect(turned, options.region), mapped_rect(turned, options.region)
-    return FramePlan(geometry, options, turned, output, counted, mapped, shapes)
+    """The plan of a lane. Raises OptionError if the options do not fit the geometry."""
+    output, oriented = output_geometry(geometry, options), geometry.reoriented(options.orientation)
+    counted, mapped = histogram_rect(oriented, options.region), mapped_rect(oriented, options.region)
+    return FramePlan(geometry, options, oriented, output, counted, mapped, launch_config)
 
 
-def rect_size(window: Rect) -> tuple[int, int]:
-    """(width, height) of a window."""
-    left, top, right, bottom = window
+def rect_size(rect: Rect) -> tuple[int, int]:
+    """(width, height) of a rectangle."""
+    left, top, right, bottom = rect
     return right - left, bottom - top
 
 
-def crop(plane: Any, window: Rect) -> Any:
-    """A view of the pixels of a plane that lie in a window."""
-    left, top, right, bottom = window
+def crop(plane: Any, rect: Rect) -> Any:
+    """A view of the pixels of a plane inside a rectangle."""
+    left, top, right, bottom = rect
     return plane[top:bottom, left:right]

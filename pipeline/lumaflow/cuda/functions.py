@@ -18,7 +18,7 @@ from lumaflow.arguments import DESCRIPTOR_ALIGN, check_out, pixel_align
 from lumaflow.cuda import launch, launch_u16
 from lumaflow.cuda import orientation as orientation_kernels
 from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
-from lumaflow.cuda.compiler import compile_kernels, kernel_sources, orientation_source, tone_mapping_source
+from lumaflow.cuda.compiler import build_lut_source, compile_kernels, kernel_sources, orientation_source
 from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.interop import stream_of
@@ -92,12 +92,12 @@ def lut(stream: Any, bins: Any, equalization: Equalization, levels: LevelRange, 
     if equalization.mode is Mode.IDENTITY:
         out.set(identity_lut(levels), stream=stream)
         return
-    plan = launch_u16.plan_mapping(levels, equalization, int(bins.sum()), 1, "words_lut")
+    plan = launch_u16.plan_build_lut(levels, equalization, int(bins.sum()), 1, "u16_build_lut")
     bits = levels.size.bit_length() - 1
-    source = tone_mapping_source(bits, out.itemsize * 8, equalization.mode)
+    source = build_lut_source(bits, out.itemsize * 8, equalization.mode)
     kernels = _kernels(bins.device.id, (source,))
     rescale = cupy.asarray(rescale_lut(levels))
-    launch_u16.launch_mapping(stream, kernels, plan, bins, rescale, NULL, NULL, out)
+    launch_u16.launch_build_lut(stream, kernels, plan, bins, rescale, NULL, NULL, out)
 
 
 def apply_lut(stream: Any, plane: Any, lut: Any, out: Any) -> None:
@@ -146,8 +146,8 @@ def _build_luts(
     if bins is not None:
         found["bins"] = bins
     tone = open_tone_mapper(plan_frame(geometry, options), kernels, tables, scratch)
-    tone.count(at, plane, found, None)
-    beyond = found["beyond"].get(stream=at) if "beyond" in found else (0, 0)
+    tone.build_luts(at, plane, found, None)
+    beyond = found["out_of_range"].get(stream=at) if "out_of_range" in found else (0, 0)
     if beyond[0]:
         raise above_bit_depth(geometry, int(beyond[1]))
     return tone, found

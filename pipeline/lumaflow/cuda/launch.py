@@ -1,9 +1,8 @@
-"""The geometry of every launch and the launches themselves; the order of a step is `step`'s business.
+"""Grid, block and arguments of the kernels for 8-bit frames and for features; `step` orders the launches.
 
-A `LaunchPlan` is made once, from geometry, options and launch configuration alone, without a GPU. A launch
-function enqueues one kernel on the given stream and returns at once. Arrays are CuPy arrays (NumPy ones when
-the kernels run on the CPU in tests): any pitch, any offset; a callable is CuPy's `RawKernel` or the tests'
-stand-in.
+A `LaunchPlan` is computed once, from geometry, options and launch configuration, without a GPU. A launch
+function enqueues one kernel on the given stream and returns immediately. Arrays are CuPy arrays with any
+pitch and offset; in tests they are NumPy arrays, and the kernels run on the CPU.
 """
 
 from collections.abc import Mapping
@@ -27,25 +26,25 @@ from lumaflow.tables import (
 )
 
 REPLICAS = 16
-"""Copies of the global bins between which the histogram's blocks spread their additions."""
+"""Copies of the global bins; histogram blocks distribute their atomic additions over them."""
 
 HISTOGRAM_THREADS = 256
 APPLY_THREADS = 256
 CHUNK_PX = 16
-QUAD_PX = 4
+VEC_PX = 4
 
 HOG_CELLS = 16
-"""Cells side by side in a block of threads, one thread a row of a cell."""
+"""Adjacent cells per thread block; one thread per row of a cell."""
 
 LBP_BLOCK = (64, 4, 1)
-"""An LBP block of threads covers 16 cells of 16x16 pixels: 64 quads wide, each thread four rows."""
+"""An LBP thread block covers 16 cells of 16x16 pixels; each thread handles 4x4 pixels."""
 
 NULL = np.intp(0)
-"""The pointer passed for an array that these options do without."""
+"""The null pointer, for an optional array that is not used."""
 
 
 class Kernel(Protocol):
-    """One compiled kernel, called as CuPy calls it."""
+    """A compiled kernel with the call signature of `cupy.RawKernel`."""
 
     def __call__(
         self,
@@ -63,28 +62,29 @@ Kernels = Mapping[str, Kernel]
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """How one kernel is launched, and the scalar arguments that geometry and options fix."""
+    """Grid, block and scalar arguments of one kernel launch."""
 
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    numbers: tuple[np.generic, ...]
+    scalars: tuple[np.generic, ...]
     shared_bytes: int = 0
 
 
-def plan_features(scope: FramePlan) -> tuple[LaunchPlan | None, LaunchPlan | None]:
-    """The launches of HOG and LBP of the enhanced frame."""
-    output, options = scope.output, scope.options
-    hog = plan_hog(output, options.hog.layout, scope.shapes) if options.hog else None
+def plan_features(frame_plan: FramePlan) -> tuple[LaunchPlan | None, LaunchPlan | None]:
+    """The launches of HOG and LBP; None for a feature that is not computed."""
+    output, options = frame_plan.output, frame_plan.options
+    hog = plan_hog(output, options.hog.layout, frame_plan.launch_config) if options.hog else None
     return hog, plan_lbp(output, options.lbp) if options.lbp else None
 
 
-def plan_histogram(scope: FramePlan) -> LaunchPlan:
-    """Blocks (part of a tile, tile column, tile row); without tiles the frame is one."""
-    tiles, shapes = scope.counted_tiles(), scope.shapes
-    blocks = shapes.histogram_blocks if scope.tile_counts is None else shapes.tile_histogram_blocks
-    most = max(blocks // (tiles.columns * tiles.rows), 1)
-    part_height, parts = cut(tiles.tile_height, min(tiles.tile_pixels // shapes.histogram_pixels, most))
+def plan_histogram(frame_plan: FramePlan) -> LaunchPlan:
+    """Grid (part of a tile, tile column, tile row); without tiles the frame is one tile."""
+    tiles, config = frame_plan.counted_tiles(), frame_plan.launch_config
+    blocks = config.histogram_blocks if frame_plan.tile_counts is None else config.tile_histogram_blocks
+    max_parts = max(blocks // (tiles.columns * tiles.rows), 1)
+    parts = min(tiles.tile_pixels // config.histogram_pixels, max_parts)
+    part_height, parts = split_rows(tiles.tile_height, parts)
     return LaunchPlan(
         "histogram",
         (parts, tiles.columns, tiles.rows),
@@ -93,25 +93,27 @@ def plan_histogram(scope: FramePlan) -> LaunchPlan:
             np.int32(tiles.tile_width),
             np.int32(tiles.tile_height),
             np.int32(part_height),
-            *limit_and_scale(scope.options.equalization, scope.span, scope.mapped_tiles().tile_pixels),
+            *clip_limit_and_scale(
+                frame_plan.options.equalization, frame_plan.level_range, frame_plan.mapped_tiles().tile_pixels
+            ),
         ),
     )
 
 
-def limit_and_scale(
-    equalization: Equalization, span: LevelRange, pixels: int
+def clip_limit_and_scale(
+    equalization: Equalization, levels: LevelRange, pixels: int
 ) -> tuple[np.generic, np.generic]:
-    """Clip limit and levels a count, of a histogram of so many pixels."""
-    limit = clip_limit(equalization.clip_limit, pixels, span.high - span.low + 1)
-    return np.int32(limit), lut_scale(pixels, span.out_high - span.out_low)
+    """Clip limit (int32) and grey levels per count (float32) of a histogram of `pixels` pixels."""
+    limit = clip_limit(equalization.clip_limit, pixels, levels.high - levels.low + 1)
+    return np.int32(limit), lut_scale(pixels, levels.out_high - levels.out_low)
 
 
-def plan_apply(scope: FramePlan) -> LaunchPlan:
-    """One LUT: a thread a chunk of 16 pixels. CLAHE: blocks (between tile centres x, y, part of its rows)."""
-    equalization, shapes = scope.options.equalization, scope.shapes
+def plan_apply(frame_plan: FramePlan) -> LaunchPlan:
+    """One LUT: one thread per 16 pixels. CLAHE: grid (rectangle between tile centres x, y, part of it)."""
+    equalization, config = frame_plan.options.equalization, frame_plan.launch_config
     if equalization.mode is not Mode.CLAHE:
-        return plan_lut("apply_lut", *rect_size(scope.mapped), shapes)
-    grid, part_height = rectangles(scope, shapes.clahe_blocks, shapes.clahe_pixels)
+        return plan_apply_lut("apply_lut", *rect_size(frame_plan.mapped_rect), config)
+    grid, part_height = plan_clahe_grid(frame_plan, config.clahe_blocks, config.clahe_pixels)
     columns, rows = equalization.tiles
     return LaunchPlan(
         "apply_clahe",
@@ -121,59 +123,62 @@ def plan_apply(scope: FramePlan) -> LaunchPlan:
     )
 
 
-def plan_beside(scope: FramePlan) -> LaunchPlan | None:
-    """The copy of the whole frame, over which the mapped pixels are put; None where all are mapped."""
-    height, width = scope.turned.shape[:2]
-    return plan_lut("beside", width, height, scope.shapes) if scope.beside else None
+def plan_copy(frame_plan: FramePlan) -> LaunchPlan | None:
+    """The copy of the whole frame before a part of it is mapped; None if all pixels are mapped."""
+    height, width = frame_plan.oriented.shape[:2]
+    return plan_apply_lut("copy", width, height, frame_plan.launch_config) if frame_plan.is_partial else None
 
 
-def plan_lut(kernel: str, width: int, height: int, shapes: LaunchConfig) -> LaunchPlan:
-    """One LUT: a thread a chunk of 16 pixels."""
+def plan_apply_lut(kernel: str, width: int, height: int, config: LaunchConfig) -> LaunchPlan:
+    """One LUT: one thread per 16 pixels."""
     chunks = height * (width // CHUNK_PX + 2)
-    blocks = min(-(-chunks // APPLY_THREADS), shapes.lut_blocks)
+    blocks = min(-(-chunks // APPLY_THREADS), config.lut_blocks)
     return LaunchPlan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
 
 
-def rectangles(scope: FramePlan, blocks: int, pixels: int) -> tuple[tuple[int, int, int], int]:
-    """The grid that cuts what is mapped along tile centres, and the rows of a part.
+def plan_clahe_grid(frame_plan: FramePlan, blocks: int, pixels: int) -> tuple[tuple[int, int, int], int]:
+    """The grid of rectangles between tile centres, each split into parts, and the rows per part.
 
-    blocks, pixels : most blocks to aim at, fewest pixels worth one
+    blocks, pixels : maximum number of blocks, minimum number of pixels per block
     """
-    columns, rows = scope.options.equalization.tiles
-    tiles, height = scope.mapped_tiles(), rect_size(scope.mapped)[1]
-    edges = interpolation_table(height, tiles.tile_height, rows, scope.origin[1]).edges
-    widest = int(np.diff(edges).max())
-    most = max(blocks // (columns + 1) // rows, 1)
-    part_height, parts = cut(widest, min(widest * tiles.tile_width // pixels, most))
+    columns, rows = frame_plan.options.equalization.tiles
+    tiles, height = frame_plan.mapped_tiles(), rect_size(frame_plan.mapped_rect)[1]
+    edges = interpolation_table(height, tiles.tile_height, rows, frame_plan.origin[1]).edges
+    max_height = int(np.diff(edges).max())
+    max_parts = max(blocks // (columns + 1) // rows, 1)
+    part_height, parts = split_rows(max_height, min(max_height * tiles.tile_width // pixels, max_parts))
     return (columns + 1, rows + 1, parts), part_height
 
 
 def plan_hog(
-    geometry: Geometry, layout: HogLayout, shapes: LaunchConfig = DEFAULT_LAUNCH_CONFIG
+    geometry: Geometry, layout: HogLayout, config: LaunchConfig = DEFAULT_LAUNCH_CONFIG
 ) -> LaunchPlan | None:
-    """Blocks (strip of cells, run of rows); None where the frame is too small for a descriptor."""
+    """Grid (group of columns, group of rows); None if the frame is too small for one descriptor."""
     if layout is HogLayout.COMPACT:
         name, step = "hog_cells", HOG_CELLS
         columns, rows = geometry.width // HOG_CELL_PX, geometry.height // HOG_CELL_PX
     else:
-        # A strip shares its last cell with the next strip: a HOG block needs both its columns.
+        # Adjacent groups share one column of cells, because a HOG block has two columns.
         name, step = "hog_blocks", HOG_CELLS - 1
         columns, rows = (
             (side - HOG_BLOCK_PX) // HOG_CELL_PX + 1 for side in (geometry.width, geometry.height)
         )
     if columns < 1 or rows < 1:
         return None
-    strips = -(-columns // step)
-    runs = min(max(shapes.hog_blocks // strips, 1), rows)
+    column_groups = -(-columns // step)
+    row_groups = min(max(config.hog_blocks // column_groups, 1), rows)
     return LaunchPlan(
-        name, (strips, runs, 1), (HOG_CELLS * HOG_CELL_PX, 1, 1), (np.int32(columns), np.int32(rows))
+        name,
+        (column_groups, row_groups, 1),
+        (HOG_CELLS * HOG_CELL_PX, 1, 1),
+        (np.int32(columns), np.int32(rows)),
     )
 
 
 def plan_lbp(geometry: Geometry, lbp: Lbp) -> LaunchPlan:
-    """Blocks (16 cells side by side, row of cells)."""
+    """Grid (group of 16 adjacent cells, row of cells)."""
     cells_x, cells_y = (-(-side // LBP_CELL_PX) for side in (geometry.width, geometry.height))
-    cells = LBP_BLOCK[0] * QUAD_PX // LBP_CELL_PX
+    cells = LBP_BLOCK[0] * VEC_PX // LBP_CELL_PX
     return LaunchPlan("lbp", (-(-cells_x // cells), cells_y, 1), LBP_BLOCK, (np.int32(cells_x),))
 
 
@@ -189,9 +194,9 @@ def launch_histogram(
     deviation: Any = NULL,
     distance: Any = NULL,
 ) -> None:
-    """Count the raw frame and make its mapping: bins, LUTs and (with a heat map) deviation and distance.
+    """Compute bins and LUTs of a frame, and with a heat map also deviation and distance, in one launch.
 
-    One launch: the last block done with a tile builds that tile's LUT.
+    The last block that finishes a tile builds the LUT of that tile.
     """
     launch(
         *(
@@ -202,7 +207,7 @@ def launch_histogram(
             tables.get("source_x", NULL),
             tables.get("source_y", NULL),
         ),
-        *(*plan.numbers, scratch.get("partials", NULL), scratch["totals"], scratch["counters"]),
+        *(*plan.scalars, scratch.get("partials", NULL), scratch["totals"], scratch["counters"]),
         *(bins, luts, deviation, distance),
     )
 
@@ -217,12 +222,12 @@ def launch_apply(
     enhanced: Any,
     luma: Any = NULL,
 ) -> None:
-    """Map the frame through `luts`; for colour frames with features also write the enhanced luma plane."""
-    blends = ("edges_x", "blend_x", "edges_y", "blend_y")
-    given = [tables[name] for name in blends] if plan.kernel == "apply_clahe" else []
+    """Apply `luts` to a frame; also write the enhanced luma plane if `luma` is given."""
+    names = ("edges_x", "blend_x", "edges_y", "blend_y")
+    interpolation = [tables[name] for name in names] if plan.kernel == "apply_clahe" else []
     luma_pitch = np.int64(0 if luma is NULL else luma.strides[0])
     launch(
-        *(stream, kernels, plan, *plane_arguments(pixels), luts, *given, *plan.numbers),
+        *(stream, kernels, plan, *plane_arguments(pixels), luts, *interpolation, *plan.scalars),
         *(enhanced, np.int64(enhanced.strides[0]), luma, luma_pitch),
     )
 
@@ -230,8 +235,8 @@ def launch_apply(
 def launch_hog(
     stream: Any, kernels: Kernels, plan: LaunchPlan, luma: Any, tables: Mapping[str, Any], hog: Any
 ) -> None:
-    """Describe the enhanced luma by HOG, in the layout the plan was made for."""
-    launch(stream, kernels, plan, *plane_arguments(luma), tables["hog_gamma"], *plan.numbers, hog)
+    """Compute HOG of the enhanced luma, in the layout of the plan."""
+    launch(stream, kernels, plan, *plane_arguments(luma), tables["hog_gamma"], *plan.scalars, hog)
 
 
 def launch_lbp(
@@ -243,13 +248,16 @@ def launch_lbp(
     lbp: Any,
     labels: Any = NULL,
 ) -> None:
-    """Count the LBP labels of every cell of the enhanced luma; `labels` also receives every pixel's."""
+    """Compute the LBP histogram of each cell of the enhanced luma.
+
+    labels : optionally receives the label of each pixel
+    """
     labels_pitch = np.int64(0 if labels is NULL else labels.strides[0])
     launch(
         stream,
         kernels,
         plan,
-        *(*plane_arguments(luma), tables["lbp_labels"], *plan.numbers, lbp, labels, labels_pitch),
+        *(*plane_arguments(luma), tables["lbp_labels"], *plan.scalars, lbp, labels, labels_pitch),
     )
 
 
@@ -259,12 +267,12 @@ def launch(stream: Any, kernels: Kernels, plan: LaunchPlan, *args: Any) -> None:
 
 
 def plane_arguments(pixels: Any) -> tuple[Any, np.int64, np.int32, np.int32]:
-    """Every kernel's first arguments: pixels, pitch in bytes, width, height."""
+    """The first arguments of each kernel: pixels, pitch in bytes, width, height."""
     height, width = pixels.shape[:2]
     return pixels, np.int64(pixels.strides[0]), np.int32(width), np.int32(height)
 
 
-def cut(height: int, wanted: int) -> tuple[int, int]:
-    """Cut `height` rows into about `wanted` equal parts: (rows of a part, number of parts)."""
-    part_height = -(-height // max(min(wanted, height), 1))
+def split_rows(height: int, parts: int) -> tuple[int, int]:
+    """Split rows into about `parts` equal parts. Returns (rows per part, number of parts)."""
+    part_height = -(-height // max(min(parts, height), 1))
     return part_height, -(-height // part_height)

@@ -1,4 +1,4 @@
-"""How finely a frame is cut into blocks of threads: what suits one GPU or another, with the same results."""
+"""Limits for the number of thread blocks per kernel; they change speed, never results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LaunchConfig:
-    """The numbers that the launches of a lane are planned with.
+    """Limits for the launches of a lane.
 
-    `..._blocks` : most blocks of threads to cut a frame into
-    `..._pixels` : fewest pixels worth a block, which begins by clearing counters or by reading LUTs
+    `..._blocks` : maximum number of thread blocks
+    `..._pixels` : minimum number of pixels per block, because a block first clears counters or loads LUTs
+    `u16_...` : for frames of 10 to 16 bits
 
-    The defaults were measured on an H200 (132 multiprocessors), where 264 blocks are two for each of them. At
-    4096x4096 counting and mapping side by side took 14.5 us with 264 and 528 blocks, 16.1 with 528 and 1056;
-    CLAHE 29.8 us with 528 blocks that map, 26.9 with 792, 27.7 with 1056 (to 1080p all are alike). HOG's 660
-    run all at once: at 4K 60 us, with 264 blocks 98. Those beginning with `word` are for deep frames.
+    The defaults were measured on an H200 (132 SMs; 264 blocks are two per SM). At 4096x4096, histogram and
+    apply in parallel took 14.5 us with 264 and 528 blocks, 16.1 us with 528 and 1056. CLAHE took 29.8 us with
+    528 blocks, 26.9 us with 792, 27.7 us with 1056; up to 1080p all are equal. The 660 blocks of HOG run
+    concurrently: 60 us at 4K, against 98 us with 264 blocks.
     """
 
     histogram_blocks: int = 264
@@ -24,11 +25,11 @@ class LaunchConfig:
     clahe_blocks: int = 792
     clahe_pixels: int = 4096
     hog_blocks: int = 660
-    word_count_blocks: int = 264
-    word_count_pixels: int = 4096
-    word_lut_blocks: int = 264
-    word_clahe_blocks: int = 264
-    word_clahe_pixels: int = 8192
+    u16_histogram_blocks: int = 264
+    u16_histogram_pixels: int = 4096
+    u16_lut_blocks: int = 264
+    u16_clahe_blocks: int = 264
+    u16_clahe_pixels: int = 8192
 
 
 DEFAULT_LAUNCH_CONFIG = LaunchConfig()
@@ -38,4 +39,4 @@ PIXELS = (2048, 4096, 8192, 16384)
 CHOICES: Mapping[str, tuple[int, ...]] = {
     name: PIXELS if name.endswith("_pixels") else BLOCKS for name in LaunchConfig.__dataclass_fields__
 }
-"""What each of them may be; no search tries, and no file brings, anything else."""
+"""Allowed values of each field; the tuner tries only these, and cache files with other values are ignored."""

@@ -1,4 +1,4 @@
-"""The launches for deep frames, whose levels lie in words; see `launch` for what a plan is (spec 8)."""
+"""Grid, block and arguments of the kernels for 10 to 16 bits per sample (docs/spec.md 8); see `launch`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from lumaflow.cuda.launch import (
     NULL,
     Kernels,
     LaunchPlan,
-    cut,
+    clip_limit_and_scale,
     launch,
-    limit_and_scale,
+    plan_clahe_grid,
     plane_arguments,
-    rectangles,
+    split_rows,
 )
 from lumaflow.options import Equalization, Mode
 from lumaflow.tables import LevelRange
 
 RANGE_BITS = 14
-"""Bits of the levels that one block counts; more are counted in ranges."""
+"""A block counts at most 2^14 levels; more levels are counted in several ranges."""
 
 COUNT_THREADS = 512
 SUM_LEVELS = 32
@@ -29,7 +29,7 @@ SUM_THREADS = 1024
 HEATMAP_THREADS = 512
 
 LUT_LEVELS = 4
-"""Levels of a thread at a time."""
+"""Adjacent levels that a thread handles at a time."""
 LUT_THREADS = 1024
 
 APPLY_THREADS = 512
@@ -41,140 +41,143 @@ CHECK_BLOCKS = 528
 
 @dataclass(frozen=True, slots=True)
 class ToneMapperPlans:
-    """The launches that make one mapping and use it; a deep frame's display has a curve of its own.
+    """The launches of one tone mapper; the 8-bit luma for HOG and LBP has a separate tone mapper.
 
-    lut : None where the mapping never changes
-    beside : passes the whole frame on, below what is mapped
+    build_lut : None for constant LUTs (mode identity)
+    copy : copies the whole frame before a part of it is mapped; None if all pixels are mapped
     """
 
-    lut: LaunchPlan | None
+    build_lut: LaunchPlan | None
     apply: LaunchPlan
-    beside: LaunchPlan | None
+    copy: LaunchPlan | None
 
 
-def plan_check(scope: FramePlan) -> LaunchPlan | None:
-    """Blocks of threads that look at chunks of 8 words; None where those that count look, or none need."""
-    if not scope.checked or scope.counts_all:
+def plan_check_range(frame_plan: FramePlan) -> LaunchPlan | None:
+    """One thread per 8 samples; None if the histogram kernel checks the range, or if no check is needed."""
+    if not frame_plan.checks_range or frame_plan.counts_whole_frame:
         return None
-    turned = scope.turned
-    blocks = _chunk_blocks(turned.width, turned.height, CHECK_THREADS, CHECK_BLOCKS)
-    return LaunchPlan("words_check", (blocks, 1, 1), (CHECK_THREADS, 1, 1), ())
+    oriented = frame_plan.oriented
+    blocks = _chunk_blocks(oriented.width, oriented.height, CHECK_THREADS, CHECK_BLOCKS)
+    return LaunchPlan("u16_check_range", (blocks, 1, 1), (CHECK_THREADS, 1, 1), ())
 
 
-def plan_count(scope: FramePlan) -> LaunchPlan:
-    """Blocks (range of a part of a tile, tile column, tile row); padding is one more part."""
-    tiles = scope.counted_tiles()
-    ranges = max(scope.levels >> RANGE_BITS, 1)
-    most = max(scope.shapes.word_count_blocks // (tiles.columns * tiles.rows * ranges), 1)
-    wanted = min(tiles.tile_pixels // scope.shapes.word_count_pixels, most)
-    part_height, parts = cut(tiles.tile_height, wanted)
-    numbers = (tiles.tile_width, tiles.tile_height, parts, part_height)
+def plan_histogram(frame_plan: FramePlan) -> LaunchPlan:
+    """Grid (part of a tile and range of levels, tile column, tile row); padding is an additional part."""
+    tiles = frame_plan.counted_tiles()
+    ranges = max(frame_plan.levels >> RANGE_BITS, 1)
+    config = frame_plan.launch_config
+    max_parts = max(config.u16_histogram_blocks // (tiles.columns * tiles.rows * ranges), 1)
+    parts = min(tiles.tile_pixels // config.u16_histogram_pixels, max_parts)
+    part_height, parts = split_rows(tiles.tile_height, parts)
+    scalars = (tiles.tile_width, tiles.tile_height, parts, part_height)
     return LaunchPlan(
-        "words_count",
-        (all_parts(scope, parts) * ranges, tiles.columns, tiles.rows),
+        "u16_histogram",
+        (parts_with_padding(frame_plan, parts) * ranges, tiles.columns, tiles.rows),
         (COUNT_THREADS, 1, 1),
-        tuple(np.int32(number) for number in numbers),
+        tuple(np.int32(value) for value in scalars),
     )
 
 
-def plan_sum(scope: FramePlan) -> LaunchPlan:
-    """A block 32 levels."""
-    tiles = scope.counted_tiles()
-    parts = int(plan_count(scope).numbers[2])
-    numbers = (tiles.columns * tiles.rows, parts, all_parts(scope, parts))
-    blocks = scope.levels // SUM_LEVELS
-    return LaunchPlan("words_sum", (blocks, 1, 1), (SUM_THREADS, 1, 1), tuple(np.int32(n) for n in numbers))
+def plan_sum_histograms(frame_plan: FramePlan) -> LaunchPlan:
+    """One block per 32 levels."""
+    tiles = frame_plan.counted_tiles()
+    parts = int(plan_histogram(frame_plan).scalars[2])
+    scalars = (tiles.columns * tiles.rows, parts, parts_with_padding(frame_plan, parts))
+    blocks = frame_plan.levels // SUM_LEVELS
+    return LaunchPlan(
+        "u16_sum_histograms", (blocks, 1, 1), (SUM_THREADS, 1, 1), tuple(np.int32(value) for value in scalars)
+    )
 
 
-def plan_heatmap(scope: FramePlan) -> LaunchPlan | None:
-    """A block a tile; None unless it was asked for."""
-    if not scope.options.heatmap:
+def plan_heatmap(frame_plan: FramePlan) -> LaunchPlan | None:
+    """One block per tile; None without a heat map."""
+    if not frame_plan.options.heatmap:
         return None
-    tiles = scope.counted_tiles()
+    tiles = frame_plan.counted_tiles()
     blocks = tiles.columns * tiles.rows
-    return LaunchPlan(
-        "words_heatmap", (blocks, 1, 1), (HEATMAP_THREADS, 1, 1), (np.uint32(tiles.tile_pixels),)
-    )
+    return LaunchPlan("u16_heatmap", (blocks, 1, 1), (HEATMAP_THREADS, 1, 1), (np.uint32(tiles.tile_pixels),))
 
 
-def plan_tone_mapper(scope: FramePlan, name: str) -> ToneMapperPlans:
-    """The curve to `scope.output`; its kernels' names begin with `name`."""
-    height, width = scope.turned.shape[:2]
-    beside = _plan_lut(scope, f"{name}_apply", width, height) if scope.beside else None
-    return ToneMapperPlans(_plan_mapping(scope, name), _plan_apply(scope, name), beside)
+def plan_tone_mapper(frame_plan: FramePlan, name: str) -> ToneMapperPlans:
+    """The tone mapper from `frame_plan.oriented` to `frame_plan.output`; kernel names begin with `name`."""
+    height, width = frame_plan.oriented.shape[:2]
+    copy = _plan_apply_lut(frame_plan, f"{name}_apply_lut", width, height) if frame_plan.is_partial else None
+    return ToneMapperPlans(_plan_build_lut(frame_plan, name), _plan_apply(frame_plan, name), copy)
 
 
-def plan_mapping(
-    span: LevelRange, equalization: Equalization, pixels: int, luts: int, kernel: str
+def plan_build_lut(
+    levels: LevelRange, equalization: Equalization, pixels: int, luts: int, kernel: str
 ) -> LaunchPlan:
-    """A block a LUT, of histograms of so many pixels each."""
-    levels = (span.low, span.high, span.out_low, span.out_high - span.out_low)
-    threads = min(span.size // LUT_LEVELS, LUT_THREADS)
-    numbers = (np.uint32(pixels), *limit_and_scale(equalization, span, pixels))
+    """One block per LUT; `pixels` is the number of pixels of each histogram."""
+    bounds = (levels.low, levels.high, levels.out_low, levels.out_high - levels.out_low)
+    threads = min(levels.size // LUT_LEVELS, LUT_THREADS)
+    scalars = (np.uint32(pixels), *clip_limit_and_scale(equalization, levels, pixels))
     return LaunchPlan(
-        kernel, (luts, 1, 1), (threads, 1, 1), (*numbers, *(np.int32(level) for level in levels))
+        kernel, (luts, 1, 1), (threads, 1, 1), (*scalars, *(np.int32(bound) for bound in bounds))
     )
 
 
-def all_parts(scope: FramePlan, parts: int) -> int:
-    """Parts of a tile, the padding included if there is any."""
-    tiles = scope.counted_tiles()
+def parts_with_padding(frame_plan: FramePlan, parts: int) -> int:
+    """Number of parts of a tile; the padding, if there is any, counts as one part."""
+    tiles = frame_plan.counted_tiles()
     padded = tiles.columns * tiles.tile_width, tiles.rows * tiles.tile_height
-    return parts + (padded != rect_size(scope.counted))
+    return parts + (padded != rect_size(frame_plan.histogram_rect))
 
 
-def launch_check(stream: Any, kernels: Kernels, plan: LaunchPlan, pixels: Any, beyond: Any) -> None:
-    """Add the words beyond the depth to `beyond`."""
-    launch(stream, kernels, plan, *plane_arguments(pixels), beyond)
+def launch_check_range(
+    stream: Any, kernels: Kernels, plan: LaunchPlan, pixels: Any, out_of_range: Any
+) -> None:
+    """Add the number of samples above the bit depth, and the highest one, to `out_of_range`, (2,) uint32."""
+    launch(stream, kernels, plan, *plane_arguments(pixels), out_of_range)
 
 
-def launch_count(
+def launch_histogram(
     stream: Any,
     kernels: Kernels,
     plan: LaunchPlan,
     pixels: Any,
     tables: Mapping[str, Any],
     partials: Any,
-    beyond: Any,
+    out_of_range: Any,
 ) -> None:
-    """Count what is to be counted, part by part; and, if that is all, the words beyond the depth."""
+    """Compute the partial histograms; if they cover the whole frame, also the samples above the bit depth."""
     sources = [tables.get(name, NULL) for name in ("source_x", "source_y")]
-    launch(stream, kernels, plan, *plane_arguments(pixels), *sources, *plan.numbers, partials, beyond)
+    launch(stream, kernels, plan, *plane_arguments(pixels), *sources, *plan.scalars, partials, out_of_range)
 
 
-def launch_sum(
+def launch_sum_histograms(
     stream: Any,
     kernels: Kernels,
     plan: LaunchPlan,
     partials: Any,
     bins: Any,
     tiles: Any,
-    found: Any = NULL,
-    beyond: Any = NULL,
+    range_scratch: Any = NULL,
+    out_of_range: Any = NULL,
 ) -> None:
-    """Add the parts up to the bins of the frame and the counts of its tiles; move `found` to `beyond`."""
-    launch(stream, kernels, plan, partials, *plan.numbers, bins, tiles, found, beyond)
+    """Sum partial histograms to `bins` and `tiles`; move `range_scratch` to `out_of_range`."""
+    launch(stream, kernels, plan, partials, *plan.scalars, bins, tiles, range_scratch, out_of_range)
 
 
 def launch_heatmap(
     stream: Any, kernels: Kernels, plan: LaunchPlan, tiles: Any, deviation: Any, distance: Any
 ) -> None:
-    """Measure the contrast of every tile."""
-    launch(stream, kernels, plan, tiles, *plan.numbers, deviation, distance)
+    """Compute the heat map: deviation and distance of each tile."""
+    launch(stream, kernels, plan, tiles, *plan.scalars, deviation, distance)
 
 
-def launch_mapping(
+def launch_build_lut(
     stream: Any,
     kernels: Kernels,
     plan: LaunchPlan,
     counts: Any,
-    plain: Any,
-    beyond: Any,
-    before: Any,
+    rescale: Any,
+    out_of_range: Any,
+    previous: Any,
     luts: Any,
 ) -> None:
-    """Make the mapping of the counts; or keep `before`, if both are given and words were beyond the depth."""
-    launch(stream, kernels, plan, counts, plain, *plan.numbers, beyond, before, luts)
+    """Build `luts` from histograms; or copy `previous` if it is given and samples exceed the bit depth."""
+    launch(stream, kernels, plan, counts, rescale, *plan.scalars, out_of_range, previous, luts)
 
 
 def launch_apply(
@@ -186,37 +189,37 @@ def launch_apply(
     tables: Mapping[str, Any],
     out: Any,
 ) -> None:
-    """Map words through `luts`, to words or to bytes."""
-    blends = ("edges_x", "blend_x", "edges_y", "blend_y") if plan.kernel.endswith("clahe") else ()
-    given = [tables[name] for name in blends]
+    """Apply `luts` to u16 samples; the output is u16 or u8, the dtype of `luts`."""
+    names = ("edges_x", "blend_x", "edges_y", "blend_y") if plan.kernel.endswith("clahe") else ()
+    interpolation = [tables[name] for name in names]
     launch(
-        *(stream, kernels, plan, *plane_arguments(pixels), luts, *given, *plan.numbers),
+        *(stream, kernels, plan, *plane_arguments(pixels), luts, *interpolation, *plan.scalars),
         *(out, np.int64(out.strides[0])),
     )
 
 
-def _plan_mapping(scope: FramePlan, name: str) -> LaunchPlan | None:
-    mode, span = scope.options.equalization.mode, scope.span
-    if mode is Mode.IDENTITY:
+def _plan_build_lut(frame_plan: FramePlan, name: str) -> LaunchPlan | None:
+    equalization, tiles = frame_plan.options.equalization, frame_plan.mapped_tiles()
+    if equalization.mode is Mode.IDENTITY:
         return None
-    tiles = scope.mapped_tiles()
-    return plan_mapping(
-        span, scope.options.equalization, tiles.tile_pixels, tiles.columns * tiles.rows, f"{name}_lut"
-    )
+    luts, kernel = tiles.columns * tiles.rows, f"{name}_build_lut"
+    return plan_build_lut(frame_plan.level_range, equalization, tiles.tile_pixels, luts, kernel)
 
 
-def _plan_apply(scope: FramePlan, name: str) -> LaunchPlan:
-    if scope.options.equalization.mode is not Mode.CLAHE:
-        return _plan_lut(scope, f"{name}_apply", *rect_size(scope.mapped))
-    grid, part_height = rectangles(scope, scope.shapes.word_clahe_blocks, scope.shapes.word_clahe_pixels)
-    numbers = (*scope.options.equalization.tiles, part_height)
-    return LaunchPlan(f"{name}_clahe", grid, (APPLY_THREADS, 1, 1), tuple(np.int32(n) for n in numbers))
+def _plan_apply(frame_plan: FramePlan, name: str) -> LaunchPlan:
+    if frame_plan.options.equalization.mode is not Mode.CLAHE:
+        return _plan_apply_lut(frame_plan, f"{name}_apply_lut", *rect_size(frame_plan.mapped_rect))
+    config = frame_plan.launch_config
+    grid, part_height = plan_clahe_grid(frame_plan, config.u16_clahe_blocks, config.u16_clahe_pixels)
+    scalars = (*frame_plan.options.equalization.tiles, part_height)
+    kernel, block = f"{name}_apply_clahe", (APPLY_THREADS, 1, 1)
+    return LaunchPlan(kernel, grid, block, tuple(np.int32(value) for value in scalars))
 
 
-def _plan_lut(scope: FramePlan, kernel: str, width: int, height: int) -> LaunchPlan:
-    blocks = _chunk_blocks(width, height, APPLY_THREADS, scope.shapes.word_lut_blocks)
+def _plan_apply_lut(frame_plan: FramePlan, kernel: str, width: int, height: int) -> LaunchPlan:
+    blocks = _chunk_blocks(width, height, APPLY_THREADS, frame_plan.launch_config.u16_lut_blocks)
     return LaunchPlan(kernel, (blocks, 1, 1), (APPLY_THREADS, 1, 1), ())
 
 
-def _chunk_blocks(width: int, height: int, threads: int, most: int) -> int:
-    return min(-(-height * (width // CHUNK_PX + 2) // threads), most)
+def _chunk_blocks(width: int, height: int, threads: int, max_blocks: int) -> int:
+    return min(-(-height * (width // CHUNK_PX + 2) // threads), max_blocks)

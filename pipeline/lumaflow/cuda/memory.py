@@ -1,8 +1,8 @@
-"""The only file that takes memory: blocks of device and of page-locked host memory.
+"""Allocation of device memory and pinned host memory; no other module of `lumaflow.cuda` allocates.
 
-A block is cut into named, aligned arrays when a lane is opened; nothing is taken or given back before the
-lane is closed. Two blocks of one spec are laid out alike, so one copy moves all their arrays. Memory that
-others own (the service's shared slots) is page-locked here too.
+A block is one allocation that is divided into named, aligned arrays. Blocks are allocated when a lane opens
+and freed when it closes. Blocks with the same spec have the same layout, so one copy transfers all arrays.
+This module also pins memory of other owners, such as the shared memory of the service.
 """
 
 import weakref
@@ -21,41 +21,41 @@ from lumaflow.cuda.cuda_errors import translate_cuda_errors
 ALIGN_BYTES = 256
 ALIGN_PITCH_BYTES = 16
 PORTABLE = 1
-"""cudaHostRegisterPortable: page-locked for every device of the process."""
+"""cudaHostRegisterPortable: pinned for all devices of the process."""
 
 Spec = Mapping[str, tuple[tuple[int, ...], type[np.generic]]]
-"""Arrays to be cut from one block: name -> (shape, dtype)."""
+"""Arrays of a block: name -> (shape, dtype)."""
 
 
 @dataclass(slots=True)
 class AllocationCount:
-    """Bytes that this process holds now, over all its lanes."""
+    """Bytes allocated now by all lanes of this process."""
 
     device_bytes: int = 0
     pinned_bytes: int = 0
 
     def add(self, device_bytes: int = 0, pinned_bytes: int = 0) -> None:
-        """Count memory that was taken, or with a minus given back."""
+        """Add allocated bytes, or negative numbers for freed bytes."""
         self.device_bytes += device_bytes
         self.pinned_bytes += pinned_bytes
 
 
 held = AllocationCount()
-"""One for the process, since memory is: lanes come and go, and the worker tells the sum."""
+"""The counters of this process, which the worker reports as metrics."""
 
 
 def offsets(spec: Spec) -> tuple[dict[str, int], int]:
-    """Byte offset of every array of `spec` in one block, and the size of that block."""
-    where, end = {}, 0
+    """Byte offset of each array of `spec` in a block, and the size of the block."""
+    starts, end = {}, 0
     for name, (shape, dtype) in spec.items():
-        where[name] = end
+        starts[name] = end
         size = prod(shape) * np.dtype(dtype).itemsize
         end += -(-size // ALIGN_BYTES) * ALIGN_BYTES
-    return where, max(end, ALIGN_BYTES)
+    return starts, max(end, ALIGN_BYTES)
 
 
 class DeviceMemory(cupy.cuda.Memory):  # type: ignore[misc]  # CuPy has no types
-    """Memory of the current device, counted in `held` for as long as an array lies in it."""
+    """Memory of the current device, counted in `held` until the last array in it is freed."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__(size_bytes)
@@ -64,7 +64,7 @@ class DeviceMemory(cupy.cuda.Memory):  # type: ignore[misc]  # CuPy has no types
 
 
 class DeviceBlock:
-    """Arrays of `spec` in one allocation on the current device; zeroed."""
+    """Arrays of `spec` in one allocation on the current device, initialized with zeros."""
 
     def __init__(self, spec: Spec) -> None:
         self.offsets, self.size_bytes = offsets(spec)
@@ -78,7 +78,7 @@ class DeviceBlock:
 
 
 class PinnedBlock:
-    """Arrays of `spec` in one allocation of page-locked host memory; zeroed."""
+    """Arrays of `spec` in one allocation of pinned host memory, initialized with zeros."""
 
     def __init__(self, spec: Spec) -> None:
         self.offsets, self.size_bytes = offsets(spec)
@@ -94,24 +94,24 @@ class PinnedBlock:
 
 
 def is_pinned(pixels: NDArray[Any]) -> bool:
-    """Whether the GPU can read this memory by itself, whoever page-locked it."""
+    """True for pinned host memory of any owner, which the GPU can access directly."""
     return bool(runtime.pointerGetAttributes(pixels.ctypes.data).type == runtime.memoryTypeHost)
 
 
 class Registration:
-    """Page-locks memory that lumaflow does not own (a shared mapping) until it is closed."""
+    """Pins memory of another owner, such as shared memory, until `close`."""
 
     def __init__(self, memory: NDArray[np.uint8]) -> None:
         self._address: int | None = memory.ctypes.data
-        with translate_cuda_errors(f"page-locking {memory.nbytes} bytes"):
+        with translate_cuda_errors(f"pinning {memory.nbytes} bytes"):
             runtime.hostRegister(self._address, memory.nbytes, PORTABLE)
         self._size_bytes = memory.nbytes
         held.add(pinned_bytes=self._size_bytes)
 
     def close(self) -> None:
-        """Unlock the memory; closing twice is harmless."""
+        """Unpin the memory; a second call has no effect."""
         if self._address is not None:
-            with translate_cuda_errors("unlocking memory"):
+            with translate_cuda_errors("unpinning memory"):
                 runtime.hostUnregister(self._address)
             held.add(pinned_bytes=-self._size_bytes)
             self._address = None

@@ -1,4 +1,4 @@
-"""Is there a GPU that lumaflow can use? Looked up without creating anything on it."""
+"""Detects usable GPUs without creating a CUDA context."""
 
 import importlib.util
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ INSTALL = (
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The usable devices ("cuda:0", ...; empty if none) and, in a clause, what was found or is missing."""
+    """Usable devices ("cuda:0", ...), and the reason: what was found, or what is missing."""
 
     devices: tuple[str, ...]
     reason: str
@@ -20,7 +20,7 @@ class Probe:
 
 @cache
 def probe() -> Probe:
-    """Look once for CuPy, a driver with a GPU, and the run-time compiler with its headers."""
+    """Check for CuPy, a driver with a GPU, and NVRTC; the result is cached."""
     if importlib.util.find_spec("cupy") is None:
         return Probe((), f"CuPy is not installed; on a machine with an NVIDIA GPU {INSTALL}")
     try:
@@ -29,7 +29,7 @@ def probe() -> Probe:
     except ImportError as error:
         return Probe((), f"CuPy cannot be imported ({error}); {INSTALL}")
     if not cupy.cuda.is_available():
-        return Probe((), "there is no NVIDIA driver with a GPU here; see that nvidia-smi lists one")
+        return Probe((), "no NVIDIA driver with a GPU was found; check that nvidia-smi lists one")
     try:
         nvrtc.getVersion()
     except (ImportError, RuntimeError, OSError) as error:

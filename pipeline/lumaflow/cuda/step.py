@@ -1,4 +1,4 @@
-"""One step of the CUDA lane: what happens to a frame between its upload and its download."""
+"""One step of the CUDA lane: the work on the device between upload and download of a frame."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from lumaflow.cuda.compiler import compile_kernels, kernel_sources
 from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.launch_config import LaunchConfig
 from lumaflow.cuda.memory import DeviceBlock
-from lumaflow.cuda.ring import MAPPINGS, CudaSlot
+from lumaflow.cuda.slot import LUT_ARRAYS, CudaSlot
 from lumaflow.cuda.streams import Streams
 from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.geometry import Geometry
@@ -22,7 +22,10 @@ from lumaflow.stage import Stage
 
 
 class CudaStep:
-    """Everything that the frames of a lane share on the device: kernels, plans, tables and scratch."""
+    """What all frames of a lane share on the device: kernels, launch plans, tables and scratch memory.
+
+    kernels : by the name that launch plans use; profilers may replace entries
+    """
 
     def __init__(
         self,
@@ -30,129 +33,121 @@ class CudaStep:
         options: Options,
         config: LaneConfig,
         streams: Streams,
-        shapes: LaunchConfig,
+        launch_config: LaunchConfig,
     ) -> None:
         self._streams = streams
-        scope = plan_frame(geometry, options, shapes)
-        self._kernels = compile_kernels(kernel_sources(geometry, options))
+        plan = plan_frame(geometry, options, launch_config)
+        self.kernels = dict(compile_kernels(kernel_sources(geometry, options)))
         self._tables = _upload_tables(constant_tables(geometry, options))
-        self._scratch = DeviceBlock(scratch_arrays(geometry, options, shapes)).arrays
-        self._tone = open_tone_mapper(scope, self._kernels, self._tables, self._scratch)
-        self._turns = orientation.plan_reorient_planes(scope)
-        self._gains = orientation.plan_gains(scope)
-        self._hog, self._lbp = launch.plan_features(scope)
+        self._scratch = DeviceBlock(scratch_arrays(geometry, options, launch_config)).arrays
+        self._tone_mapper = open_tone_mapper(plan, self.kernels, self._tables, self._scratch)
+        self._reorient_plans = orientation.plan_reorient_planes(plan)
+        self._chroma_gain_plans = orientation.plan_chroma_gains(plan)
+        self._hog, self._lbp = launch.plan_features(plan)
         self._always_timed = config.timing_every == 1
 
     @property
-    def describes(self) -> bool:
-        """Whether there is more to a step than `map`."""
+    def has_features(self) -> bool:
+        """True if HOG or LBP is computed."""
         return self._hog is not None or self._lbp is not None
 
     def capture(self, ring: RingBuffer[CudaSlot]) -> None:
-        """Capture the two halves of every slot's steady step as graphs, without and with stage times."""
+        """Capture `enhance` and `compute_features` as graphs for each slot, without and with stage times."""
         enhance, hog = self._streams.enhance, self._streams.hog
         for slot in ring.slots:
             for timed in (True,) if self._always_timed else (True, False):
                 enhance.begin_capture()
-                self.map(slot, ring.before(slot), timed=timed)
-                slot.map_graphs[timed] = enhance.end_capture()
-                if self.describes:
+                self.enhance(slot, ring.before(slot), timed=timed)
+                slot.enhance_graphs[timed] = enhance.end_capture()
+                if self.has_features:
                     hog.begin_capture()
-                    self.describe(slot, timed)
-                    slot.describe_graphs[timed] = hog.end_capture()
+                    self.compute_features(slot, timed)
+                    slot.features_graphs[timed] = hog.end_capture()
 
-    def map(
+    def enhance(
         self,
         slot: CudaSlot,
         previous: CudaSlot,
-        own: bool = False,
-        carried: bool = False,
+        own_lut: bool = False,
+        keep_lut: bool = False,
         timed: bool = False,
     ) -> None:
-        """Enqueue the mapping of the frame in `slot`, and of its own mapping the making.
+        """Enqueue LUT application for this frame, and computation of its own LUT for the next one.
 
-        The same lines are captured and run. `enhance` maps all frames in order, so LUT N-1 is ready when
-        frame N comes: apply waits for nothing else. `histogram` forks off beside it and joins at the end.
+        own_lut : apply the LUT of this frame, so apply waits for the histogram
+        keep_lut : give the next frame the LUT of the previous frame, because this frame is corrupt
+
+        The stream `enhance` processes all frames in order, so the LUT of frame N-1 is ready before frame N.
+        The histogram runs concurrently on the stream `histogram`; `enhance` waits for it at the end.
         """
         histogram, enhance = self._streams.histogram, self._streams.enhance
-        source = slot if own else previous
-        mapping = {name: source.arrays[name] for name in MAPPINGS if name in source.arrays}
-        self._turn(slot)
-        slot.forked.record(enhance)
+        source = slot if own_lut else previous
+        luts = {name: source.arrays[name] for name in LUT_ARRAYS if name in source.arrays}
+        self._reorient(slot)
+        slot.input_ready.record(enhance)
 
-        histogram.wait_event(slot.forked)
-        with slot.clock.around(Stage.HISTOGRAM, histogram, timed):
-            self._count(slot, None if own else mapping)
-        if carried:
-            for name, luts in mapping.items():
-                transfer.copy_on_device(histogram, luts, slot.arrays[name])
+        histogram.wait_event(slot.input_ready)
+        with slot.stage_events.measure(Stage.HISTOGRAM, histogram, timed):
+            self._build_luts(slot, None if own_lut else luts)
+        if keep_lut:
+            for name, array in luts.items():
+                transfer.copy_on_device(histogram, array, slot.arrays[name])
         slot.lut_ready.record(histogram)
 
-        if own:
+        if own_lut:
             enhance.wait_event(slot.lut_ready)
-        with slot.clock.around(Stage.APPLY, enhance, timed):
-            self._apply(slot, mapping)
-        transfer.copy_on_device(enhance, mapping["luts"], slot.arrays["applied"])
+        with slot.stage_events.measure(Stage.APPLY, enhance, timed):
+            self._apply(slot, luts)
+        transfer.copy_on_device(enhance, luts["luts"], slot.arrays["applied"])
         enhance.wait_event(slot.lut_ready)
 
-    def describe(self, slot: CudaSlot, timed: bool = False) -> None:
-        """Enqueue the descriptors of the enhanced frame in `slot`: LBP beside HOG, which it joins."""
+    def compute_features(self, slot: CudaSlot, timed: bool = False) -> None:
+        """Enqueue HOG and LBP of the enhanced frame, concurrently; `hog` waits for `lbp` at the end."""
         hog, lbp = self._streams.hog, self._streams.lbp
-        slot.parted.record(hog)
+        slot.luma_ready.record(hog)
         if self._hog is not None:
-            with slot.clock.around(Stage.HOG, hog, timed):
-                self._describe_hog(slot, self._hog)
+            with slot.stage_events.measure(Stage.HOG, hog, timed):
+                self._compute_hog(slot, self._hog)
         if self._lbp is not None:
-            lbp.wait_event(slot.parted)
-            with slot.clock.around(Stage.LBP, lbp, timed):
-                self._describe_lbp(slot, self._lbp)
-            slot.joined.record(lbp)
-            hog.wait_event(slot.joined)
+            lbp.wait_event(slot.luma_ready)
+            with slot.stage_events.measure(Stage.LBP, lbp, timed):
+                self._compute_lbp(slot, self._lbp)
+            slot.lbp_ready.record(lbp)
+            hog.wait_event(slot.lbp_ready)
 
-    def _turn(self, slot: CudaSlot) -> None:
-        """Launch the turn of the incoming planes, on `enhance`; for most frames there is none."""
-        for plan, source, target in zip(self._turns, slot.incoming, (slot.raw, *slot.chroma), strict=True):
+    def _reorient(self, slot: CudaSlot) -> None:
+        """Reorient the input planes on the stream `enhance`, if the orientation changes."""
+        planes = zip(self._reorient_plans, slot.device_input, (slot.raw, *slot.chroma), strict=True)
+        for plan, source, target in planes:
             if plan is not None:
-                orientation.launch_reorient(self._streams.enhance, self._kernels, plan, source, target)
+                orientation.launch_reorient(self._streams.enhance, self.kernels, plan, source, target)
 
-    def _count(self, slot: CudaSlot, before: Mapping[str, Any] | None) -> None:
-        """Launch the histogram of the raw frame and the mapping made from it, on `histogram`."""
-        self._tone.count(self._streams.histogram, slot.raw, slot.arrays, before)
+    def _build_luts(self, slot: CudaSlot, previous: Mapping[str, Any] | None) -> None:
+        """Launch the histogram of the raw plane and the LUTs built from it, on the stream `histogram`."""
+        self._tone_mapper.build_luts(self._streams.histogram, slot.raw, slot.arrays, previous)
 
-    def _apply(self, slot: CudaSlot, mapping: Mapping[str, Any]) -> None:
-        """Launch the mapping of the raw frame and the gain of its chroma, on `enhance`."""
+    def _apply(self, slot: CudaSlot, luts: Mapping[str, Any]) -> None:
+        """Launch LUT application to the raw plane, and the chroma gain, on the stream `enhance`."""
         enhance = self._streams.enhance
-        self._tone.apply(enhance, slot.raw, mapping, slot.arrays)
-        for plan, samples in zip(self._gains, slot.planes, strict=True):
+        self._tone_mapper.apply(enhance, slot.raw, luts, slot.arrays)
+        for plan, samples in zip(self._chroma_gain_plans, slot.planes, strict=True):
             if plan is not None:
-                orientation.launch_gain(enhance, self._kernels, plan, samples, self._tables["chroma"])
+                lut = self._tables["chroma_lut"]
+                orientation.launch_chroma_gain(enhance, self.kernels, plan, samples, lut)
 
-    def _describe_hog(self, slot: CudaSlot, plan: launch.LaunchPlan) -> None:
-        """Launch the HOG of the enhanced luma."""
-        launch.launch_hog(
-            self._streams.hog,
-            self._kernels,
-            plan,
-            self._tone.luma(slot.arrays),
-            self._tables,
-            slot.arrays["hog"],
-        )
+    def _compute_hog(self, slot: CudaSlot, plan: launch.LaunchPlan) -> None:
+        luma = self._tone_mapper.luma(slot.arrays)
+        launch.launch_hog(self._streams.hog, self.kernels, plan, luma, self._tables, slot.arrays["hog"])
 
-    def _describe_lbp(self, slot: CudaSlot, plan: launch.LaunchPlan) -> None:
-        """Launch the LBP of the enhanced luma."""
+    def _compute_lbp(self, slot: CudaSlot, plan: launch.LaunchPlan) -> None:
+        luma, labels = self._tone_mapper.luma(slot.arrays), slot.arrays.get("lbp_labels", launch.NULL)
         launch.launch_lbp(
-            self._streams.lbp,
-            self._kernels,
-            plan,
-            self._tone.luma(slot.arrays),
-            self._tables,
-            slot.arrays["lbp"],
-            slot.arrays.get("lbp_labels", launch.NULL),
+            self._streams.lbp, self.kernels, plan, luma, self._tables, slot.arrays["lbp"], labels
         )
 
 
 def _upload_tables(tables: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """The constant tables in one block of device memory."""
+    """Copy the constant tables to one block of device memory."""
     block = DeviceBlock({name: (table.shape, table.dtype.type) for name, table in tables.items()})
     for name, table in tables.items():
         block.arrays[name].set(table, stream=cupy.cuda.Stream.null)

@@ -1,4 +1,4 @@
-"""The streams of a lane, and the events that graphs share with what runs outside them."""
+"""The streams of a lane, and external events, which order work inside and outside of CUDA graphs."""
 
 import ctypes
 from dataclasses import dataclass, field, fields
@@ -10,7 +10,7 @@ import cupy
 from lumaflow.errors import DeviceError
 
 EXTERNAL = 1
-"""The driver's flag for an event that a graph, at each launch, records or waits for as if it were none."""
+"""CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL: the event becomes a node of the captured graph."""
 
 
 def _stream() -> Any:
@@ -19,9 +19,9 @@ def _stream() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """One stream for each stage but the LUT's; none of them waits for CuPy's default stream.
+    """Non-blocking streams, one for each stage; the LUT is built on the histogram stream.
 
-    Every slot has one more, for the graph of a whole frame.
+    Each slot has one more stream for the graph of a whole frame.
     """
 
     upload: Any = field(default_factory=_stream)
@@ -32,16 +32,16 @@ class Streams:
     download: Any = field(default_factory=_stream)
 
     def synchronize(self) -> None:
-        """Wait until all are idle."""
+        """Wait for all work on the streams."""
         for each in fields(self):
             getattr(self, each.name).synchronize()
 
 
-def record_outside(event: Any, stream: Any) -> None:
-    """Record an event that is waited for, or timed, outside the capture that `stream` may be in.
+def record_external(event: Any, stream: Any) -> None:
+    """Record an event that is used outside of the graph that `stream` may be capturing.
 
-    CuPy's `Event.record` inside a capture makes a dependency of that graph and nothing else (seen on an
-    H200); the driver's external record makes a node of its own, at about 2 us.
+    In a capture, `cupy.cuda.Event.record` only creates a dependency inside the graph; an external record
+    creates a node, which takes about 2 us (H200).
     """
     if stream.is_capturing():
         _external("cuEventRecordWithFlags", event.ptr, stream.ptr)
@@ -49,8 +49,8 @@ def record_outside(event: Any, stream: Any) -> None:
         event.record(stream)
 
 
-def wait_outside(stream: Any, event: Any) -> None:
-    """Wait for an event that is recorded outside the capture that `stream` may be in."""
+def wait_external(stream: Any, event: Any) -> None:
+    """Wait for an event that is recorded outside of the graph that `stream` may be capturing."""
     if stream.is_capturing():
         _external("cuStreamWaitEvent", stream.ptr, event.ptr)
     else:
@@ -61,7 +61,7 @@ def _external(call: str, *handles: int) -> None:
     status = getattr(_driver(), call)(*map(ctypes.c_void_p, handles), ctypes.c_uint(EXTERNAL))
     if status:
         raise DeviceError(
-            f"{call} answered {status} inside a capture; open the lane with LaneConfig(graph=False)"
+            f"{call} returned {status} inside a capture; open the lane with LaneConfig(graph=False)"
         )
 
 

@@ -1,4 +1,4 @@
-"""When each stage of a slot's step began and ended, by CUDA events; read when the slot is collected."""
+"""Measures the stages of a step with CUDA events; the times are read when the slot is collected."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -7,55 +7,55 @@ from typing import Any
 
 import cupy
 
-from lumaflow.cuda.streams import record_outside
+from lumaflow.cuda.streams import record_external
 from lumaflow.stage import Stage
 
 NOT_TIMED = nullcontext()
 
 PARTS = {stage: 2 if stage is Stage.DOWNLOAD else 1 for stage in Stage}
-"""How often a step comes to each stage: the picture goes down first, its descriptors when they are done."""
+"""Number of intervals per stage: the download has two, the enhanced frame and the features."""
 
 
 class StageEvents:
-    """A pair of events for every part of every stage of one slot."""
+    """The pairs of events of one slot, by stage and part."""
 
     def __init__(self) -> None:
-        self._spans = {(stage, part): EventPair() for stage in Stage for part in range(PARTS[stage])}
+        self._pairs = {(stage, part): EventPair() for stage in Stage for part in range(PARTS[stage])}
 
-    def around(self, stage: Stage, stream: Any, timed: bool, part: int = 0) -> AbstractContextManager[None]:
-        """Time what the enclosed lines launch on `stream`, if `timed`."""
-        return self._spans[stage, part].on(stream) if timed else NOT_TIMED
+    def measure(self, stage: Stage, stream: Any, timed: bool, part: int = 0) -> AbstractContextManager[None]:
+        """Measure the work that the block enqueues on `stream`, if `timed`."""
+        return self._pairs[stage, part].on(stream) if timed else NOT_TIMED
 
     def read(self) -> Mapping[Stage, float]:
-        """Seconds of every stage timed so far; the events must have passed."""
+        """Seconds of each measured stage; the events must be complete."""
         seconds: dict[Stage, float] = defaultdict(float)
-        for (stage, _), span in self._spans.items():
-            if span.used:
-                seconds[stage] += span.seconds
+        for (stage, _), pair in self._pairs.items():
+            if pair.used:
+                seconds[stage] += pair.seconds
         return dict(seconds)
 
 
 class EventPair:
-    """What a pair of events stands around."""
+    """Two events that enclose work on a stream, as a context manager."""
 
     def __init__(self) -> None:
-        self._began, self._ended = cupy.cuda.Event(), cupy.cuda.Event()
+        self._start, self._end = cupy.cuda.Event(), cupy.cuda.Event()
         self._stream: Any = None
         self.used = False
 
     def on(self, stream: Any) -> "EventPair":
-        """This span, about to be entered for work on `stream`."""
+        """Set the stream for the next use."""
         self._stream = stream
         return self
 
     def __enter__(self) -> None:
-        record_outside(self._began, self._stream)
+        record_external(self._start, self._stream)
 
     def __exit__(self, *_: object) -> None:
-        record_outside(self._ended, self._stream)
+        record_external(self._end, self._stream)
         self.used = True
 
     @property
     def seconds(self) -> float:
-        """From the one event to the other."""
-        return float(cupy.cuda.get_elapsed_time(self._began, self._ended)) * 1e-3
+        """Seconds between the two events."""
+        return float(cupy.cuda.get_elapsed_time(self._start, self._end)) * 1e-3

@@ -1,10 +1,10 @@
-"""Counting a plane and mapping it: the part of a step that differs between bytes and words."""
+"""Histogram, LUTs and their application: the part of a step that differs between 8 and 16 bits per sample."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lumaflow.cuda import launch, launch_u16
-from lumaflow.cuda.arrays import display_scope
+from lumaflow.cuda.arrays import display_plan
 from lumaflow.cuda.frame_plan import FramePlan, crop
 from lumaflow.cuda.launch import NULL, Kernels
 
@@ -12,41 +12,41 @@ Arrays = Mapping[str, Any]
 
 
 class CudaToneMapper(Protocol):
-    """`arrays` are those of the frame's slot, its pixels among them; `mapping` the LUTs to apply."""
+    """`arrays` are the device arrays of the slot of a frame; `luts` the LUT arrays to apply, by name."""
 
-    def count(self, stream: Any, raw: Any, arrays: Arrays, before: Arrays | None) -> None:
-        """Launch the histogram of the raw plane and the LUTs made from it.
+    def build_luts(self, stream: Any, raw: Any, arrays: Arrays, previous: Arrays | None) -> None:
+        """Enqueue the histogram of the raw plane and the LUTs built from it.
 
-        before : the LUTs that stay in force if the frame turns out to be refused, if there are any
+        previous : the LUTs to keep if the frame is rejected because a sample exceeds the bit depth
         """
 
-    def apply(self, stream: Any, raw: Any, mapping: Arrays, arrays: Arrays) -> None:
-        """Launch the mapping of the raw plane to `enhanced`, and to `luma` if there is one."""
+    def apply(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays) -> None:
+        """Apply `luts` to the raw plane; write `enhanced`, and `luma` if there is one."""
 
     def luma(self, arrays: Arrays) -> Any:
-        """The (H, W) plane that the features describe."""
+        """The (H, W) uint8 plane from which HOG and LBP are computed."""
 
 
-def open_tone_mapper(scope: FramePlan, kernels: Kernels, tables: Arrays, scratch: Arrays) -> CudaToneMapper:
-    """The tone of frames of this scope."""
-    return (ToneMapperU16 if scope.deep else ToneMapperU8)(scope, kernels, tables, scratch)
+def open_tone_mapper(plan: FramePlan, kernels: Kernels, tables: Arrays, scratch: Arrays) -> CudaToneMapper:
+    """The tone mapper for frames of this plan."""
+    return (ToneMapperU16 if plan.is_u16 else ToneMapperU8)(plan, kernels, tables, scratch)
 
 
 class ToneMapperU8:
-    """One kernel counts a frame of 8 bits and makes its mapping, another one maps."""
+    """8 bits per sample: one kernel counts and builds the LUTs, another one applies them."""
 
-    def __init__(self, scope: FramePlan, kernels: Kernels, tables: Arrays, scratch: Arrays) -> None:
-        self._scope, self._kernels, self._tables, self._scratch = scope, kernels, tables, scratch
-        self._histogram = launch.plan_histogram(scope)
-        self._apply = launch.plan_apply(scope)
-        self._beside = launch.plan_beside(scope)
+    def __init__(self, plan: FramePlan, kernels: Kernels, tables: Arrays, scratch: Arrays) -> None:
+        self._plan, self._kernels, self._tables, self._scratch = plan, kernels, tables, scratch
+        self._histogram = launch.plan_histogram(plan)
+        self._apply = launch.plan_apply(plan)
+        self._copy = launch.plan_copy(plan)
 
-    def count(self, stream: Any, raw: Any, arrays: Arrays, before: Arrays | None) -> None:
+    def build_luts(self, stream: Any, raw: Any, arrays: Arrays, previous: Arrays | None) -> None:
         launch.launch_histogram(
             stream,
             self._kernels,
             self._histogram,
-            crop(raw, self._scope.counted),
+            crop(raw, self._plan.histogram_rect),
             self._tables,
             self._scratch,
             arrays["bins"],
@@ -55,73 +55,77 @@ class ToneMapperU8:
             arrays.get("distance", NULL),
         )
 
-    def apply(self, stream: Any, raw: Any, mapping: Arrays, arrays: Arrays) -> None:
-        enhanced, luma, mapped = arrays["enhanced"], arrays.get("luma"), self._scope.mapped
-        if self._beside is not None:
-            self._launch(stream, self._beside, raw, mapping, enhanced, luma)
-        planes = (crop(raw, mapped), mapping, crop(enhanced, mapped))
-        self._launch(stream, self._apply, *planes, None if luma is None else crop(luma, mapped))
+    def apply(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays) -> None:
+        enhanced, luma, rect = arrays["enhanced"], arrays.get("luma"), self._plan.mapped_rect
+        if self._copy is not None:
+            self._launch(stream, self._copy, raw, luts, enhanced, luma)
+        planes = (crop(raw, rect), luts, crop(enhanced, rect))
+        self._launch(stream, self._apply, *planes, None if luma is None else crop(luma, rect))
 
     def luma(self, arrays: Arrays) -> Any:
         luma = arrays.get("luma")
-        return arrays["enhanced"] if luma is None else luma[:, : self._scope.output.width]
+        return arrays["enhanced"] if luma is None else luma[:, : self._plan.output.width]
 
     def _launch(
-        self, stream: Any, plan: launch.LaunchPlan, raw: Any, mapping: Arrays, enhanced: Any, luma: Any
+        self, stream: Any, plan: launch.LaunchPlan, raw: Any, luts: Arrays, enhanced: Any, luma: Any
     ) -> None:
         luma = NULL if luma is None else luma
-        launch.launch_apply(stream, self._kernels, plan, raw, mapping["luts"], self._tables, enhanced, luma)
+        launch.launch_apply(stream, self._kernels, plan, raw, luts["luts"], self._tables, enhanced, luma)
 
 
 class ToneMapperU16:
-    """Deep frames are counted by two kernels; each curve has one that makes its LUTs and one that maps."""
+    """10 to 16 bits: two kernels count; each output has a kernel to build LUTs and one to apply them."""
 
-    def __init__(self, scope: FramePlan, kernels: Kernels, tables: Arrays, scratch: Arrays) -> None:
-        self._scope, self._kernels, self._tables, self._scratch = scope, kernels, tables, scratch
-        self._check, self._count = launch_u16.plan_check(scope), launch_u16.plan_count(scope)
-        self._sum, self._heatmap = launch_u16.plan_sum(scope), launch_u16.plan_heatmap(scope)
-        self._curves = {"luts": ("words", launch_u16.plan_tone_mapper(scope, "words"))}
-        display = display_scope(scope)
+    def __init__(self, plan: FramePlan, kernels: Kernels, tables: Arrays, scratch: Arrays) -> None:
+        self._plan, self._kernels, self._tables, self._scratch = plan, kernels, tables, scratch
+        self._check_range, self._histogram = (
+            launch_u16.plan_check_range(plan),
+            launch_u16.plan_histogram(plan),
+        )
+        self._sum, self._heatmap = launch_u16.plan_sum_histograms(plan), launch_u16.plan_heatmap(plan)
+        self._outputs = {"luts": ("u16", launch_u16.plan_tone_mapper(plan, "u16"))}
+        display = display_plan(plan)
         if display is not None:
-            self._curves["display_luts"] = ("display", launch_u16.plan_tone_mapper(display, "display"))
+            self._outputs["display_luts"] = ("display", launch_u16.plan_tone_mapper(display, "display"))
 
-    def count(self, stream: Any, raw: Any, arrays: Arrays, before: Arrays | None) -> None:
-        partials, found = self._scratch["partials"], self._scratch.get("found", NULL)
-        tiles, beyond = self._scratch.get("tiles", NULL), arrays.get("beyond", NULL)
-        if self._check is not None:
-            launch_u16.launch_check(stream, self._kernels, self._check, raw, found)
-        counted = crop(raw, self._scope.counted)
-        launch_u16.launch_count(stream, self._kernels, self._count, counted, self._tables, partials, found)
-        launch_u16.launch_sum(
-            stream, self._kernels, self._sum, partials, arrays["bins"], tiles, found, beyond
+    def build_luts(self, stream: Any, raw: Any, arrays: Arrays, previous: Arrays | None) -> None:
+        partials, range_scratch = self._scratch["partials"], self._scratch.get("range_scratch", NULL)
+        tiles, out_of_range = self._scratch.get("tile_histograms", NULL), arrays.get("out_of_range", NULL)
+        if self._check_range is not None:
+            launch_u16.launch_check_range(stream, self._kernels, self._check_range, raw, range_scratch)
+        launch_u16.launch_histogram(
+            *(stream, self._kernels, self._histogram, crop(raw, self._plan.histogram_rect)),
+            *(self._tables, partials, range_scratch),
+        )
+        launch_u16.launch_sum_histograms(
+            *(stream, self._kernels, self._sum, partials, arrays["bins"], tiles, range_scratch, out_of_range)
         )
         if self._heatmap is not None:
-            measured = arrays["deviation"], arrays["distance"]
-            launch_u16.launch_heatmap(stream, self._kernels, self._heatmap, tiles, *measured)
-        self._make_luts(stream, arrays, before)
+            outputs = arrays["deviation"], arrays["distance"]
+            launch_u16.launch_heatmap(stream, self._kernels, self._heatmap, tiles, *outputs)
+        self._build_luts(stream, arrays, previous)
 
-    def apply(self, stream: Any, raw: Any, mapping: Arrays, arrays: Arrays) -> None:
+    def apply(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays) -> None:
         targets = {"luts": arrays["enhanced"], "display_luts": arrays.get("luma")}
-        for name, (kind, curve) in self._curves.items():
-            target, mapped = targets[name], self._scope.mapped
-            if curve.beside is not None:
-                self._map(stream, curve.beside, raw, self._tables[f"{kind}_unmapped"], target)
-            self._map(stream, curve.apply, crop(raw, mapped), mapping[name], crop(target, mapped))
+        for name, (prefix, plans) in self._outputs.items():
+            target, rect = targets[name], self._plan.mapped_rect
+            if plans.copy is not None:
+                self._apply(stream, plans.copy, raw, self._tables[f"{prefix}_identity_lut"], target)
+            self._apply(stream, plans.apply, crop(raw, rect), luts[name], crop(target, rect))
 
     def luma(self, arrays: Arrays) -> Any:
         return arrays.get("luma", arrays["enhanced"])
 
-    def _make_luts(self, stream: Any, arrays: Arrays, before: Arrays | None) -> None:
-        by_tiles = self._curves["luts"][1].apply.kernel.endswith("clahe")
-        counts = self._scratch["tiles"] if by_tiles else arrays["bins"]
-        beyond = NULL if self._scope.options.clamp else arrays.get("beyond", NULL)
-        for name, (kind, curve) in self._curves.items():
-            if curve.lut is not None:
-                kept = NULL if before is None else before[name]
-                plain = self._tables[f"{kind}_plain"]
-                launch_u16.launch_mapping(
-                    stream, self._kernels, curve.lut, counts, plain, beyond, kept, arrays[name]
+    def _build_luts(self, stream: Any, arrays: Arrays, previous: Arrays | None) -> None:
+        per_tile = self._outputs["luts"][1].apply.kernel.endswith("clahe")
+        counts = self._scratch["tile_histograms"] if per_tile else arrays["bins"]
+        out_of_range = NULL if self._plan.options.clamp else arrays.get("out_of_range", NULL)
+        for name, (prefix, plans) in self._outputs.items():
+            if plans.build_lut is not None:
+                launch_u16.launch_build_lut(
+                    *(stream, self._kernels, plans.build_lut, counts, self._tables[f"{prefix}_rescale_lut"]),
+                    *(out_of_range, NULL if previous is None else previous[name], arrays[name]),
                 )
 
-    def _map(self, stream: Any, plan: launch.LaunchPlan, raw: Any, luts: Any, target: Any) -> None:
+    def _apply(self, stream: Any, plan: launch.LaunchPlan, raw: Any, luts: Any, target: Any) -> None:
         launch_u16.launch_apply(stream, self._kernels, plan, raw, luts, self._tables, target)

@@ -1,4 +1,4 @@
-"""`lumaflow bench peers`: the same jobs through the libraries that a user would pick instead, in one run."""
+"""`lumaflow bench peers`: the same operations with other libraries, measured in one run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import cycle
@@ -15,18 +15,18 @@ from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode, Options
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
 from lumaflow_service.bench.host import usable_cores
+from lumaflow_service.bench.images import ImageKind, frames
 from lumaflow_service.bench.kernels import FULL_HD, SQUARE, ULTRA_HD, Size
-from lumaflow_service.bench.test_images import TestImage, frames
 
 SIZES = (FULL_HD, ULTRA_HD, SQUARE)
-SCENES = (TestImage.PHOTOGRAPH, TestImage.DARK)
-PICTURES = 4
+SCENES = (ImageKind.PHOTOGRAPH, ImageKind.DARK)
+IMAGES = 4
 CALLS = 5
-OURS = {"equalize": Options(Equalization(Mode.EQUALIZE)), "CLAHE": Options()}
-"""Job -> what a lane does for it; its time is that of the step on the GPU."""
+LUMAFLOW_OPTIONS = {"equalize": Options(Equalization(Mode.EQUALIZE)), "CLAHE": Options()}
+"""Operation -> options of the lane whose GPU time per step is compared."""
 
 Call = Callable[[NDArray[Any]], object]
-"""Does a job on a (H, W) uint8 plane in host memory."""
+"""Runs an operation on a (H, W) uint8 plane in host memory."""
 
 CV2_JOBS: Mapping[str, Call] = {
     "equalize": cv2.equalizeHist,
@@ -36,77 +36,77 @@ CV2_JOBS: Mapping[str, Call] = {
 }
 
 
-Pictures = Mapping[TestImage, Sequence[Frame]]
-Ours = Mapping[tuple[str, TestImage], Limit]
-"""(job, scene) -> what a lane takes for it, once that is known."""
+Images = Mapping[ImageKind, Sequence[Frame]]
+LaneTimes = Mapping[tuple[str, ImageKind], Limit]
+"""(operation, scene) -> time of a lane, if it was measured."""
 
 
-def measure_peers(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entry]:
-    """Yield what each peer takes for a job, against what a lane's step takes for it on the same GPU.
+def measure_baselines(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entry]:
+    """Yield the time of each library and operation relative to a lane's step on the same GPU.
 
-    On the CPU only OpenCV and kornia-rs are measured, for the others have nothing to run on.
+    On the CPU only OpenCV and kornia-rs are measured; the other libraries need a GPU.
     """
     for size in sizes:
         geometry = Geometry(*size, PixelFormat.GRAY8)
-        pictures = {scene: frames(scene, geometry, PICTURES) for scene in SCENES}
-        ours: dict[tuple[str, TestImage], Limit] = {}
+        images = {scene: frames(scene, geometry, IMAGES) for scene in SCENES}
+        lane_times: dict[tuple[str, ImageKind], Limit] = {}
         if device != "cpu":
-            for figure, key in _ours(device, geometry, pictures):
-                ours[key] = Limit("ours", figure.median)
+            for figure, key in _lane_figures(device, geometry, images):
+                lane_times[key] = Limit("ours", figure.median)
                 yield figure
-            yield from _on_gpu(device, geometry, pictures, ours)
-        yield from _cv2(geometry, pictures, ours)
-        yield from _kornia_rs(geometry, pictures, ours)
+            yield from _gpu_figures(device, geometry, images, lane_times)
+        yield from _cv2_figures(geometry, images, lane_times)
+        yield from _kornia_rs_figures(geometry, images, lane_times)
 
 
-def _ours(
-    device: str, geometry: Geometry, pictures: Pictures
-) -> Iterator[tuple[Figure, tuple[str, TestImage]]]:
+def _lane_figures(
+    device: str, geometry: Geometry, images: Images
+) -> Iterator[tuple[Figure, tuple[str, ImageKind]]]:
     from lumaflow.cuda.bench.profiler import time_step
 
     index = int(device.removeprefix("cuda:"))
-    for job, options in OURS.items():
-        for scene, shown in pictures.items():
-            times = time_step(index, geometry, options, shown).step
+    for job, options in LUMAFLOW_OPTIONS.items():
+        for scene, scene_frames in images.items():
+            times = time_step(index, geometry, options, scene_frames).step
             yield Figure.of(f"{geometry} on {device}", f"{job}: ours, {scene}", "s", times), (job, scene)
 
 
-def _on_gpu(device: str, geometry: Geometry, pictures: Pictures, ours: Ours) -> Iterator[Entry]:
-    from lumaflow.cuda.bench.baselines import PEERS, time_baseline
+def _gpu_figures(device: str, geometry: Geometry, images: Images, lane_times: LaneTimes) -> Iterator[Entry]:
+    from lumaflow.cuda.bench.baselines import BASELINES, time_baseline
 
     subject, index = f"{geometry} on {device}", int(device.removeprefix("cuda:"))
-    for peer in PEERS:
-        for scene, shown in pictures.items():
-            name = f"{peer.job}: {peer.name}, {scene}"
+    for baseline in BASELINES:
+        for scene, scene_frames in images.items():
+            name = f"{baseline.job}: {baseline.name}, {scene}"
             try:
-                samples = time_baseline(index, peer, [frame.pixels for frame in shown])
-            except Exception as error:  # whatever is wrong with a peer, the others are still measured
+                samples = time_baseline(index, baseline, [frame.pixels for frame in scene_frames])
+            except Exception as error:  # any error of one library must not stop the others
                 yield Skipped(subject, name, f"{type(error).__name__}: {error}".splitlines()[0])
                 break
-            yield Figure.of(subject, name, "s", samples, ours.get((peer.job, scene)))
+            yield Figure.of(subject, name, "s", samples, lane_times.get((baseline.job, scene)))
 
 
-def _cv2(geometry: Geometry, pictures: Pictures, ours: Ours) -> Iterator[Figure]:
-    usual = cv2.getNumThreads()
+def _cv2_figures(geometry: Geometry, images: Images, lane_times: LaneTimes) -> Iterator[Figure]:
+    default_threads = cv2.getNumThreads()
     try:
         for threads in (1, usable_cores()):
             cv2.setNumThreads(threads)
-            yield from _on_cpu(geometry, f"cv2, {threads} threads", CV2_JOBS, pictures, ours)
+            yield from _cpu_figures(geometry, f"cv2, {threads} threads", CV2_JOBS, images, lane_times)
     finally:
-        cv2.setNumThreads(usual)
+        cv2.setNumThreads(default_threads)
 
 
-def _kornia_rs(geometry: Geometry, pictures: Pictures, ours: Ours) -> Iterator[Entry]:
+def _kornia_rs_figures(geometry: Geometry, images: Images, lane_times: LaneTimes) -> Iterator[Entry]:
     try:
         jobs = kornia_rs_jobs()
     except ImportError as error:
         yield Skipped(f"{geometry} on the CPU", "kornia-rs", f"{error}: pip install kornia-rs")
         return
-    yield from _on_cpu(geometry, "kornia-rs", jobs, pictures, ours)
+    yield from _cpu_figures(geometry, "kornia-rs", jobs, images, lane_times)
 
 
 def kornia_rs_jobs() -> Mapping[str, Call]:
-    """What kornia-rs does on the CPU with threads of its own. Raises ImportError where it is missing."""
+    """The operations of kornia-rs on the CPU. Raises ImportError if it is not installed."""
     from kornia_rs import imgproc
 
     return {
@@ -116,19 +116,19 @@ def kornia_rs_jobs() -> Mapping[str, Call]:
     }
 
 
-def _on_cpu(
-    geometry: Geometry, peer: str, jobs: Mapping[str, Call], pictures: Pictures, ours: Ours
+def _cpu_figures(
+    geometry: Geometry, library: str, jobs: Mapping[str, Call], images: Images, lane_times: LaneTimes
 ) -> Iterator[Figure]:
     for job, call in jobs.items():
-        for scene, shown in pictures.items():
-            name, samples = f"{job}: {peer}, {scene}", _seconds(call, shown)
-            yield Figure.of(f"{geometry} on the CPU", name, "s", samples, ours.get((job, scene)))
+        for scene, scene_frames in images.items():
+            name, samples = f"{job}: {library}, {scene}", _seconds(call, scene_frames)
+            yield Figure.of(f"{geometry} on the CPU", name, "s", samples, lane_times.get((job, scene)))
 
 
-def _seconds(call: Call, pictures: Sequence[Frame]) -> list[float]:
+def _seconds(call: Call, images: Sequence[Frame]) -> list[float]:
     samples = []
-    for _, frame in zip(range(CALLS + 1), cycle(pictures), strict=False):
-        began = perf_counter()
+    for _, frame in zip(range(CALLS + 1), cycle(images), strict=False):
+        start = perf_counter()
         call(frame.pixels)
-        samples.append(perf_counter() - began)
+        samples.append(perf_counter() - start)
     return samples[1:]

@@ -1,4 +1,4 @@
-"""One measured number, and what it is held against."""
+"""One measured number and its reference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What the same machine could do at best, in the figure's unit, and the ratio wanted: at least so much of
-    a rate, at most so much of a time.
+    """The reference of a figure, in the same unit.
+
+    goal : the ratio to reach: the minimum for a rate, the maximum for a time; None for no goal
     """
 
     name: str
@@ -20,10 +21,10 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The median of repeated runs with its spread; a lone number has none.
+    """The median of repeated runs with the 10th and 90th percentile, or a single number without them.
 
-    subject : what was measured, e.g. "1920x1080 gray8"
-    unit : "s", "times", "%", "bytes" or anything per second; seconds are shown as ms or us, bytes as MiB
+    subject : what is measured, e.g. "1920x1080 gray8"
+    unit : "s", "times", "%", "bytes" or a rate ending in "/s"; reports show seconds as ms or us, bytes as MiB
     """
 
     subject: str
@@ -38,32 +39,32 @@ class Figure:
     def of(
         cls, subject: str, name: str, unit: str, samples: Sequence[float], limit: Limit | None = None
     ) -> Self:
-        """The figure of `samples`. Raises ValueError when there are none."""
+        """The figure of `samples`. Raises ValueError if there are none."""
         if not samples:
-            raise ValueError(f"no samples came for {subject} {name}; measure at least once")
+            raise ValueError(f"expected at least one sample for {subject} {name}, got none; measure again")
         p10, median, p90 = (float(value) for value in np.percentile(samples, (10, 50, 90)))
         return cls(subject, name, unit, median, p10, p90, limit)
 
     @property
     def ratio(self) -> float | None:
-        """The median over its limit."""
+        """The median divided by the limit; None without a limit."""
         return self.median / self.limit.value if self.limit else None
 
     @property
     def met(self) -> bool | None:
-        """Whether the ratio reaches the goal, where there is one."""
+        """True if the ratio reaches the goal; None without a goal."""
         if self.limit is None or self.limit.goal is None:
             return None
-        wanted = self.limit.goal * self.limit.value
-        return self.median <= wanted if self.less_is_better else self.median >= wanted
+        bound = self.limit.goal * self.limit.value
+        return self.median <= bound if self.less_is_better else self.median >= bound
 
     @property
     def less_is_better(self) -> bool:
-        """Whether this is a cost, not a rate."""
+        """True for a cost, False for a rate or a percentage."""
         return self.unit != "%" and not self.unit.endswith("/s")
 
     def as_json(self) -> dict[str, Any]:
-        """All of it with plain names, in base units."""
+        """The figure as JSON values, in base units."""
         limit = self.limit
         return {
             "subject": self.subject,
@@ -82,14 +83,14 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What was not measured here, and why."""
+    """A measurement that is not possible here, and the reason."""
 
     subject: str
     name: str
     reason: str
 
     def as_json(self) -> dict[str, Any]:
-        """All of it with plain names."""
+        """The entry as JSON values."""
         return {"subject": self.subject, "name": self.name, "missing": self.reason}
 
 

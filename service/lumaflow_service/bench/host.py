@@ -1,4 +1,4 @@
-"""The machine and the versions a figure was measured with."""
+"""The machine and the software versions of a measurement."""
 
 import os
 import platform
@@ -25,12 +25,12 @@ PACKAGES = (
     "kornia",
     "torchvision",
 )
-"""Of lumaflow and of the peers that `bench peers` measures."""
+"""lumaflow, its dependencies, and the libraries that `bench baselines` measures."""
 
 
 def describe_host() -> dict[str, str]:
-    """Name and value of everything a reader needs to place the figures; what is not there is left out."""
-    return {"cpu": _cpu(), **_gpu(), **_launches(), "python": platform.python_version(), **_versions()}
+    """CPU, GPU, driver, launch configuration and versions, by name; without what is not installed."""
+    return {"cpu": _cpu(), **_gpu(), **_launch_config(), "python": platform.python_version(), **_versions()}
 
 
 def _cpu() -> str:
@@ -38,7 +38,7 @@ def _cpu() -> str:
 
 
 def usable_cores() -> int:
-    """Cores this process may run on."""
+    """Number of CPU cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -55,21 +55,21 @@ def _gpu() -> dict[str, str]:
     if shutil.which("nvidia-smi") is None:
         return {}
     query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    answer = subprocess.run(query, capture_output=True, text=True, timeout=30, check=False)
-    if answer.returncode != 0:
+    result = subprocess.run(query, capture_output=True, text=True, timeout=30, check=False)
+    if result.returncode != 0:
         return {}
-    names, drivers = zip(*(line.split(", ") for line in answer.stdout.splitlines()), strict=True)
+    names, drivers = zip(*(line.split(", ") for line in result.stdout.splitlines()), strict=True)
     return {"gpu": ", ".join(names), "driver": drivers[0]}
 
 
-def _launches() -> dict[str, str]:
-    """Whether lanes use launch shapes that `lumaflow bench tune` has kept."""
+def _launch_config() -> dict[str, str]:
+    """The GPUs whose lanes use a launch configuration saved by `lumaflow bench tune`."""
     gpus = [device for device in available_devices() if device != "cpu"]
     if not gpus:
         return {}
-    from lumaflow.cuda.autotune_cache import kept_for
+    from lumaflow.cuda.autotune_cache import cached_file
 
-    tuned = [device for device in gpus if kept_for(int(device.removeprefix("cuda:")))]
+    tuned = [device for device in gpus if cached_file(int(device.removeprefix("cuda:")))]
     return {"launches": f"tuned on {', '.join(tuned)}" if tuned else "default"}
 
 

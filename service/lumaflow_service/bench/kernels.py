@@ -1,4 +1,4 @@
-"""`lumaflow bench kernels`: GPU time of whole steps and of each kernel, beside a copy of the same bytes."""
+"""`lumaflow bench kernels`: GPU time of steps and of each kernel, relative to a copy of the same bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
 from lumaflow_service.bench.figure import Entry, Figure, Limit, Skipped
-from lumaflow_service.bench.test_images import TestImage, frames
+from lumaflow_service.bench.images import ImageKind, frames
 
 if TYPE_CHECKING:
     from lumaflow.cuda.bench.profiler import KernelTimes
 
-PICTURES = 4  # that take turns, each in a slot of its own
-EVENNESS = 1.5  # how much slower than the quickest picture the slowest may be
+IMAGES = 4  # used in turn, one per slot
+SCENE_RATIO_GOAL = 1.5  # maximum time of the slowest scene relative to the fastest
 
 Size = tuple[int, int]
 HD, FULL_HD, ULTRA_HD, SQUARE = (1280, 720), (1920, 1080), (3840, 2160), (4096, 4096)
@@ -28,12 +28,12 @@ SIZES = (HD, FULL_HD, ULTRA_HD, SQUARE)
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """A job to time.
+class KernelJob:
+    """A step, or one kernel of it, to measure.
 
-    kernel : beginning of the name of the one kernel that is meant, or "" for the whole step
-    goals : size -> seconds that are to be reached on an H200
-    copy_goal : times a copy of the same bytes that is to be reached
+    kernel : beginning of the name of the kernel, or "" for the whole step
+    goals : size -> maximum seconds on an H200
+    copy_goal : maximum time relative to a copy of the same bytes
     """
 
     name: str
@@ -44,72 +44,74 @@ class Chain:
     copy_goal: float | None = None
 
 
-CHAINS = (
-    Chain("equalize", PixelFormat.GRAY8, Options(Equalization(Mode.EQUALIZE)), {SQUARE: 15e-6}),
-    Chain("CLAHE", PixelFormat.GRAY8, Options(), {ULTRA_HD: 16e-6, SQUARE: 30e-6}),
-    Chain("CLAHE, HOG, LBP", PixelFormat.GRAY8, Options(hog=Hog(), lbp=Lbp()), {FULL_HD: 15e-6}),
-    Chain(
+JOBS = (
+    KernelJob("equalize", PixelFormat.GRAY8, Options(Equalization(Mode.EQUALIZE)), {SQUARE: 15e-6}),
+    KernelJob("CLAHE", PixelFormat.GRAY8, Options(), {ULTRA_HD: 16e-6, SQUARE: 30e-6}),
+    KernelJob("CLAHE, HOG, LBP", PixelFormat.GRAY8, Options(hog=Hog(), lbp=Lbp()), {FULL_HD: 15e-6}),
+    KernelJob(
         "transposition",
         PixelFormat.GRAY8,
         Options(Equalization(Mode.IDENTITY), orientation=Orientation.TRANSPOSE),
         kernel="transpose",
         copy_goal=1 / 0.8,
     ),
-    Chain("12-bit CLAHE", PixelFormat.GRAY12, Options(), {FULL_HD: 20e-6}),
+    KernelJob("12-bit CLAHE", PixelFormat.GRAY12, Options(), {FULL_HD: 20e-6}),
 )
 
 
 def measure_kernels(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entry]:
-    """Yield the figures of every chain at every size; one that this lane refuses is left out.
+    """Yield the figures of each job at each size; jobs that the device cannot run are skipped.
 
-    Raises DeviceError when `device` is no GPU.
+    Raises DeviceError if `device` is not a GPU.
     """
     if device == "cpu":
-        raise DeviceError("cpu was asked for; kernels are timed on a GPU: give cuda or cuda:N")
+        raise DeviceError("expected a GPU, got cpu; kernels run on a GPU only: use cuda or cuda:N")
     from lumaflow.cuda.bench.profiler import copy_bandwidth, time_step
 
     index = int(device.removeprefix("cuda:"))
     bandwidth = copy_bandwidth(index)
     yield Figure(device, "copy, read and written", "GB/s", bandwidth / 1e9)
-    for size, chain in product(sizes, CHAINS):
-        geometry = Geometry(*size, chain.pixel_format)
+    for size, job in product(sizes, JOBS):
+        geometry = Geometry(*size, job.pixel_format)
         try:
             times = {
-                scene: time_step(index, geometry, chain.options, _pictures(scene, geometry))
-                for scene in TestImage
+                scene: time_step(index, geometry, job.options, _images(scene, geometry))
+                for scene in ImageKind
             }
         except DeviceError as error:
-            yield Skipped(f"{size[0]}x{size[1]} {chain.name}", "all", str(error))
+            yield Skipped(f"{size[0]}x{size[1]} {job.name}", "all", str(error))
         else:
-            yield from chain_figures(chain, size, times, bandwidth)
+            yield from job_figures(job, size, times, bandwidth)
 
 
-@lru_cache(len(TestImage))
-def _pictures(scene: TestImage, geometry: Geometry) -> list[Frame]:
-    return frames(scene, geometry, PICTURES)
+@lru_cache(len(ImageKind))
+def _images(scene: ImageKind, geometry: Geometry) -> list[Frame]:
+    return frames(scene, geometry, IMAGES)
 
 
-def chain_figures(
-    chain: Chain, size: Size, times: Mapping[TestImage, "KernelTimes"], bandwidth: float
+def job_figures(
+    job: KernelJob, size: Size, times: Mapping[ImageKind, "KernelTimes"], bandwidth: float
 ) -> Iterator[Figure]:
-    """Yield the figures of one chain, from its times on every scene and the bytes a second of a copy."""
-    subject = f"{size[0]}x{size[1]} {chain.name}"
-    chosen = {scene: _chosen(chain, spent) for scene, spent in times.items()}
-    for scene, samples in chosen.items():
-        copy = Limit("a copy", times[scene].moved_bytes / bandwidth, chain.copy_goal)
+    """Yield the figures of one job from its times by scene; `bandwidth` of a copy in bytes per second."""
+    subject = f"{size[0]}x{size[1]} {job.name}"
+    samples_of = {scene: _samples(job, times_of_scene) for scene, times_of_scene in times.items()}
+    for scene, samples in samples_of.items():
+        copy = Limit("a copy", times[scene].moved_bytes / bandwidth, job.copy_goal)
         yield Figure.of(subject, scene, "s", samples, copy)
-    medians = [float(np.median(samples)) for samples in chosen.values()]
+    medians = [float(np.median(samples)) for samples in samples_of.values()]
     slowest, fastest = max(medians), min(medians)
-    yield Figure(subject, "slowest over fastest", "times", slowest / fastest, limit=Limit("1", 1.0, EVENNESS))
-    if size in chain.goals:
-        goal = Limit(f"the goal, {chain.goals[size] * 1e6:g} us", chain.goals[size], 1.0)
+    yield Figure(
+        subject, "slowest over fastest", "times", slowest / fastest, limit=Limit("1", 1.0, SCENE_RATIO_GOAL)
+    )
+    if size in job.goals:
+        goal = Limit(f"the goal, {job.goals[size] * 1e6:g} us", job.goals[size], 1.0)
         yield Figure(subject, "slowest", "s", slowest, limit=goal)
-    if not chain.kernel:
-        for kernel, samples in times[TestImage.PHOTOGRAPH].kernels.items():
-            yield Figure.of(subject, f"  {kernel}, {TestImage.PHOTOGRAPH}", "s", samples)
+    if not job.kernel:
+        for kernel, samples in times[ImageKind.PHOTOGRAPH].kernels.items():
+            yield Figure.of(subject, f"  {kernel}, {ImageKind.PHOTOGRAPH}", "s", samples)
 
 
-def _chosen(chain: Chain, times: "KernelTimes") -> list[float]:
-    if not chain.kernel:
+def _samples(job: KernelJob, times: "KernelTimes") -> list[float]:
+    if not job.kernel:
         return times.step
-    return next(samples for name, samples in times.kernels.items() if name.startswith(chain.kernel))
+    return next(samples for name, samples in times.kernels.items() if name.startswith(job.kernel))

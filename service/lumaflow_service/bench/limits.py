@@ -1,4 +1,4 @@
-"""What a lane is held against: the wire of its GPU, or the same job through OpenCV on the CPU."""
+"""Reference times for a lane: PCIe transfers of the same bytes, or the same job with OpenCV on the CPU."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,43 +15,43 @@ from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 
 CV2_SECONDS = 1.0
-CV2_LEAST = 3
+CV2_MIN_CALLS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
-    """Seconds that the bytes of one frame take between host and GPU: up, down, and both at once."""
+class PcieTimes:
+    """Seconds to transfer the bytes of one frame between host and GPU: up, down, and both at once."""
 
     up: float
     down: float
     both: float
 
 
-def measure_wire(lane: Lane, answer: Enhanced) -> Wire:
-    """Measure the wire with the bytes that go up and come down for one frame of this CUDA lane."""
-    from lumaflow.cuda.bench.pcie_bandwidth import measure
+def measure_pcie(lane: Lane, result: Enhanced) -> PcieTimes:
+    """Measure PCIe transfers of the bytes that one frame of this CUDA lane uploads and downloads."""
+    from lumaflow.cuda.bench.pcie_bandwidth import seconds_per_frame
 
     device = int(lane.device.removeprefix("cuda:"))
-    up, down = lane.geometry.frame_bytes, answer_bytes(answer)
-    return Wire(measure(device, up, 0), measure(device, 0, down), measure(device, up, down))
+    up, down = lane.geometry.frame_bytes, result_bytes(result)
+    return PcieTimes(*(seconds_per_frame(device, *sizes) for sizes in ((up, 0), (0, down), (up, down))))
 
 
-def answer_bytes(answer: Enhanced) -> int:
-    """Bytes of the arrays that come down with one frame; what stays on the device is no NumPy array."""
-    arrays = (*answer.frame.planes, answer.bins, answer.lut, answer.hog, answer.lbp)
+def result_bytes(result: Enhanced) -> int:
+    """Bytes downloaded per frame: the NumPy arrays of a result; arrays on the device are CuPy arrays."""
+    arrays = (*result.frame.planes, result.bins, result.lut, result.hog, result.lbp)
     return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
 
 def cv2_seconds(geometry: Geometry, frame: Frame) -> float:
-    """Median seconds of the same job through OpenCV, but for LBP, for which cv2 has no call."""
+    """Median seconds of the same job with OpenCV, without LBP, which cv2 does not provide."""
     job = _cv2_job(geometry)
     job(frame.pixels)
-    spent: list[float] = []
-    while len(spent) < CV2_LEAST or sum(spent) < CV2_SECONDS:
-        began = perf_counter()
+    seconds: list[float] = []
+    while len(seconds) < CV2_MIN_CALLS or sum(seconds) < CV2_SECONDS:
+        start = perf_counter()
         job(frame.pixels)
-        spent.append(perf_counter() - began)
-    return float(np.median(spent))
+        seconds.append(perf_counter() - start)
+    return float(np.median(seconds))
 
 
 def _cv2_job(geometry: Geometry) -> Callable[[NDArray[Any]], Any]:

@@ -1,4 +1,4 @@
-"""The figures of a report as bars, one panel a subject; needs matplotlib, of the extra `plot`."""
+"""Plots the figures of a report as bars, one panel per subject; needs matplotlib (extra `plot`)."""
 
 from itertools import groupby
 from operator import attrgetter
@@ -9,13 +9,13 @@ from lumaflow.errors import OptionError
 from lumaflow_service.bench.figure import Figure
 from lumaflow_service.bench.report import BenchReport
 
-INCHES_A_BAR = 0.3
+INCHES_PER_BAR = 0.3
 WIDTH_INCHES = 9.0
-WIDE = 50  # times the shortest bar: where the longest is longer, the scale is logarithmic
+LOG_SCALE_RATIO = 50  # the scale is logarithmic if the longest bar is longer than this times the shortest
 
 
 def check_drawable() -> None:
-    """Raise OptionError without matplotlib."""
+    """Raise OptionError if matplotlib is not installed."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -25,19 +25,19 @@ def check_drawable() -> None:
 
 
 def draw(report: BenchReport, path: Path) -> None:
-    """Save a panel a subject, of the figures in the unit of its first one.
+    """Save the plot: one panel per subject, with the figures that have the unit of its first figure.
 
-    Raises OptionError without matplotlib, or when nothing was measured.
+    Raises OptionError if matplotlib is not installed or the report has no figures.
     """
     check_drawable()
     from matplotlib.figure import Figure as Sheet
 
     measured = [figure for figure in report.figures if isinstance(figure, Figure)]
     if not measured:
-        raise OptionError("nothing was measured, so there is nothing to plot: see why in the table")
+        raise OptionError("expected figures to plot, got none; the report says why each was left out")
     panels = [_same_unit(list(figures)) for _, figures in groupby(measured, attrgetter("subject"))]
     heights = [len(figures) + 3 for figures in panels]
-    sheet = Sheet(figsize=(WIDTH_INCHES, INCHES_A_BAR * sum(heights)), layout="constrained")
+    sheet = Sheet(figsize=(WIDTH_INCHES, INCHES_PER_BAR * sum(heights)), layout="constrained")
     sheet.suptitle(report.title)
     axes = sheet.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
     for axis, figures in zip(axes[:, 0], panels, strict=True):
@@ -59,8 +59,8 @@ def _draw_panel(axis: Any, figures: list[Figure]) -> None:
     axis.barh([figure.name.strip() for figure in figures], medians, xerr=spreads, color="#4c78a8")
     limits = [(row, f.limit.value * scale) for row, f in enumerate(figures) if f.limit is not None]
     for row, limit in limits:
-        axis.plot([limit, limit], [row - 0.4, row + 0.4], color="#e45756")  # what it is held against
-    if max(medians) > WIDE * min(medians) > 0:
+        axis.plot([limit, limit], [row - 0.4, row + 0.4], color="#e45756")  # the reference
+    if max(medians) > LOG_SCALE_RATIO * min(medians) > 0:
         axis.set_xscale("log")
     axis.invert_yaxis()
     axis.set_title(figures[0].subject, loc="left")

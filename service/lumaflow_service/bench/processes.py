@@ -1,4 +1,4 @@
-"""The memory of a process and of those it started, as Linux tells it."""
+"""Resident memory of a process and of its descendants, from /proc."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def rss_bytes(pid: int) -> int:
-    """Resident memory of one process, shared pages included; 0 when it is gone."""
+    """Resident memory of one process, including shared pages; 0 if the process does not exist."""
     try:
         pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
     except (OSError, IndexError):
@@ -16,13 +16,13 @@ def rss_bytes(pid: int) -> int:
 
 
 def descendants(pid: int) -> list[int]:
-    """Every process that `pid` started, directly or not."""
+    """Process ids of all descendants of `pid`."""
     parents = {int(path.name): _parent(path) for path in Path("/proc").glob("[0-9]*")}
-    below, found = [pid], list[int]()
-    while below:
-        parent = below.pop()
-        children = [child for child, its_parent in parents.items() if its_parent == parent]
-        below += children
+    pending, found = [pid], list[int]()
+    while pending:
+        current = pending.pop()
+        children = [child for child, parent in parents.items() if parent == current]
+        pending += children
         found += children
     return found
 

@@ -1,4 +1,4 @@
-"""The service in a child process, on a free port of the loopback, for as long as it is measured."""
+"""Runs the service in a child process on a free port of the loopback interface."""
 
 import os
 import subprocess
@@ -17,30 +17,30 @@ from lumaflow_service.bench.processes import descendants, rss_bytes
 
 START_SECONDS = 300.0
 STOP_SECONDS = 15.0
-LAST_WORDS = 2000
+LOG_TAIL_CHARS = 2000
 COMMAND = "from lumaflow_service.cli import main; main()"
 
 
 class ServerError(LumaflowError, RuntimeError):
-    """The service did not come up, or refused a frame; the text ends with its own words."""
+    """The service did not start, or rejected a frame; the text ends with the output of the service."""
 
 
 @contextmanager
-def serving(device: str) -> Iterator["ServiceProcess"]:
-    """Give a service on `device` that is ready; it ends with the block. Raises ServerError."""
+def run_service(device: str) -> Iterator["ServiceProcess"]:
+    """Start a service on `device`, wait until it is ready, and stop it at the end. Raises ServerError."""
     with TemporaryFile() as log:
         server = ServiceProcess(device, log)
         try:
-            server.await_ready()
+            server.wait_until_ready()
             yield server
         finally:
             server.stop()
 
 
 class ServiceProcess:
-    """The running service: its address and its memory.
+    """The child process of the service.
 
-    headers : of a request that it lets in, whatever tokens lie around for services
+    headers : the Authorization header with a random token for this process
     """
 
     def __init__(self, device: str, log: IO[bytes]) -> None:
@@ -57,26 +57,26 @@ class ServiceProcess:
         )
 
     def connect(self) -> HTTPConnection:
-        """A new connection, kept alive by the service."""
+        """Open a new keep-alive connection."""
         return HTTPConnection("127.0.0.1", self.port, timeout=30)
 
     def rss_bytes(self) -> tuple[int, int]:
-        """Resident memory of the API process, and of the processes it started together."""
+        """Resident memory of the API process, and the sum of its descendants."""
         return rss_bytes(self._process.pid), sum(map(rss_bytes, descendants(self._process.pid)))
 
-    def await_ready(self) -> None:
-        """Return when /readyz says 200."""
+    def wait_until_ready(self) -> None:
+        """Wait until /readyz returns 200. Raises ServerError."""
         until = monotonic() + START_SECONDS
         while monotonic() < until:
             if self._process.poll() is not None:
-                raise ServerError(f"the service ended with {self._process.returncode}: {self._last_words()}")
+                raise ServerError(f"the service exited with {self._process.returncode}: {self._log_tail()}")
             if self._is_ready():
                 return
             sleep(0.1)
-        raise ServerError(f"the service was not ready within {START_SECONDS:g} s: {self._last_words()}")
+        raise ServerError(f"the service was not ready within {START_SECONDS:g} s: {self._log_tail()}")
 
     def stop(self) -> None:
-        """Ask it to stop, and make it stop."""
+        """Terminate the process; kill it after a timeout."""
         self._process.terminate()
         try:
             self._process.wait(STOP_SECONDS)
@@ -94,9 +94,9 @@ class ServiceProcess:
         finally:
             connection.close()
 
-    def _last_words(self) -> str:
+    def _log_tail(self) -> str:
         self._log.seek(0)
-        return self._log.read().decode(errors="replace")[-LAST_WORDS:].strip()
+        return self._log.read().decode(errors="replace")[-LOG_TAIL_CHARS:].strip()
 
 
 def _free_port() -> int:

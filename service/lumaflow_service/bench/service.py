@@ -1,4 +1,4 @@
-"""`lumaflow bench service`: JPEG frames over HTTP, beside the bare loop that does the same work."""
+"""`lumaflow bench service`: JPEG frames over HTTP, relative to a plain loop that does the same work."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +15,13 @@ from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow_service.bench.figure import Figure, Limit
-from lumaflow_service.bench.server import ServerError, ServiceProcess, serving
+from lumaflow_service.bench.server import ServerError, ServiceProcess, run_service
 
 IN_FLIGHT = (1, 2, 4)
 ROUNDS = 6
 WARM_UP = 10
 GOAL = 0.7
-QUALITY = [cv2.IMWRITE_JPEG_QUALITY, 90]  # what the service answers with by default
+QUALITY = [cv2.IMWRITE_JPEG_QUALITY, 90]  # the default of the service
 
 PATH = "/v1/sources/bench/frames"
 HEADERS = {"Content-Type": "image/jpeg", "Accept": "image/jpeg"}
@@ -29,77 +29,81 @@ HEADERS = {"Content-Type": "image/jpeg", "Accept": "image/jpeg"}
 
 @dataclass
 class LoadCount:
-    """What the rounds of one kind gave."""
+    """Rates and latencies of several rounds."""
 
     frames_per_second: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 
-    def lap(self, latencies: Sequence[float], seconds: float) -> None:
-        """Take in one round: the seconds of every frame, and of all together."""
+    def add(self, latencies: Sequence[float], seconds: float) -> None:
+        """Add one round: the seconds of each frame, and of the whole round."""
         self.frames_per_second.append(len(latencies) / seconds)
         self.latencies.extend(latencies)
 
 
 @dataclass
 class LoadCounts:
-    """The bare loop, the service at each number of frames in flight, and its memory after every round."""
+    """The plain loop, the service by number of requests in flight, and its memory after each round."""
 
     bare: LoadCount = field(default_factory=LoadCount)
-    served: dict[int, LoadCount] = field(default_factory=lambda: {count: LoadCount() for count in IN_FLIGHT})
+    served: dict[int, LoadCount] = field(
+        default_factory=lambda: {number: LoadCount() for number in IN_FLIGHT}
+    )
     memory: list[tuple[int, int]] = field(default_factory=list)
 
 
 def measure_service(
     device: str, geometry: Geometry, images: Sequence[bytes], frames: int
 ) -> Iterator[Figure]:
-    """Yield the figures of `frames` frames a kind, taking turns; never two kinds at once.
+    """Yield the figures of `frames` frames with each method; rounds of the methods alternate.
 
-    images : JPEG of size `geometry`, sent in turn. Raises ServerError when the service does not come up or
-    refuses a frame.
+    images : JPEG files of size `geometry`, sent in turn
+    Raises ServerError if the service does not start or rejects a frame.
     """
     each = max(frames // ROUNDS, max(IN_FLIGHT))
-    with serving(device) as server, open_lane(device, geometry) as lane:
-        tallies = _rounds(server, lane, images, each)
+    with run_service(device) as server, open_lane(device, geometry) as lane:
+        counts = _rounds(server, lane, images, each)
     subject = f"{geometry.width}x{geometry.height} JPEG on {lane.device}"
-    yield from speed_figures(subject, tallies)
-    yield from memory_figures(subject, tallies.memory, frames=(ROUNDS - 1) * each * len(IN_FLIGHT))
+    yield from speed_figures(subject, counts)
+    yield from memory_figures(subject, counts.memory, frames=(ROUNDS - 1) * each * len(IN_FLIGHT))
 
 
 def _rounds(server: ServiceProcess, lane: Lane, images: Sequence[bytes], each: int) -> LoadCounts:
-    tallies = LoadCounts()
+    counts = LoadCounts()
     _bare(lane, images, WARM_UP)
     send_frames(server, images, WARM_UP, in_flight=1)
     for _ in range(ROUNDS):
-        tallies.bare.lap(*_bare(lane, images, each))
-        for in_flight, tally in tallies.served.items():
-            tally.lap(*send_frames(server, images, each, in_flight))
-        tallies.memory.append(server.rss_bytes())
-    return tallies
+        counts.bare.add(*_bare(lane, images, each))
+        for in_flight, count in counts.served.items():
+            count.add(*send_frames(server, images, each, in_flight))
+        counts.memory.append(server.rss_bytes())
+    return counts
 
 
 def _bare(lane: Lane, images: Sequence[bytes], frames: int) -> tuple[list[float], float]:
     latencies = []
     for index in range(frames):
-        began = perf_counter()
+        start = perf_counter()
         pixels = cv2.imdecode(np.frombuffer(images[index % len(images)], np.uint8), cv2.IMREAD_COLOR)
         lane.submit(Frame(np.asarray(pixels, np.uint8), lane.geometry.pixel_format))
         cv2.imencode(".jpg", lane.collect().frame.pixels, QUALITY)
-        latencies.append(perf_counter() - began)
+        latencies.append(perf_counter() - start)
     return latencies, sum(latencies)
 
 
 def send_frames(
     server: ServiceProcess, images: Sequence[bytes], frames: int, in_flight: int
 ) -> tuple[list[float], float]:
-    """Send so many frames over `in_flight` connections; the seconds of each, and of all together."""
+    """Send `frames` frames over `in_flight` connections. Returns the seconds of each frame, and of all."""
     shares = [range(first, frames, in_flight) for first in range(in_flight)]
     with ExitStack() as stack, ThreadPoolExecutor(in_flight) as clients:
         connections = [stack.enter_context(closing(server.connect())) for _ in shares]
-        began = perf_counter()
+        start = perf_counter()
         headers = HEADERS | server.headers
-        sent = clients.map(lambda line, share: _send(line, headers, images, share), connections, shares)
+        sent = clients.map(
+            lambda connection, share: _send(connection, headers, images, share), connections, shares
+        )
         latencies = [seconds for client in sent for seconds in client]
-        total = perf_counter() - began
+        total = perf_counter() - start
     return latencies, total
 
 
@@ -108,30 +112,30 @@ def _send(
 ) -> list[float]:
     latencies = []
     for index in share:
-        began = perf_counter()
+        start = perf_counter()
         connection.request("POST", PATH, images[index % len(images)], headers)
-        answer = connection.getresponse()
-        body = answer.read()
-        latencies.append(perf_counter() - began)
-        if answer.status != 200:
-            raise ServerError(f"the service answered {answer.status}: {body[:500]!r}")
+        response = connection.getresponse()
+        body = response.read()
+        latencies.append(perf_counter() - start)
+        if response.status != 200:
+            raise ServerError(f"the service answered {response.status}: {body[:500]!r}")
     return latencies
 
 
-def speed_figures(subject: str, tallies: LoadCounts) -> Iterator[Figure]:
-    """Yield rates and latencies, the service's rates held against the bare loop's."""
-    bare = Figure.of(subject, "bare loop", "frames/s", tallies.bare.frames_per_second)
+def speed_figures(subject: str, counts: LoadCounts) -> Iterator[Figure]:
+    """Yield rates and latencies; the rates of the service are relative to the plain loop."""
+    bare = Figure.of(subject, "bare loop", "frames/s", counts.bare.frames_per_second)
     yield bare
     limit = Limit("bare loop", bare.median, GOAL)
-    for in_flight, tally in tallies.served.items():
+    for in_flight, count in counts.served.items():
         name = f"{in_flight} in flight"
-        yield Figure.of(subject, name, "frames/s", tally.frames_per_second, limit)
-        yield Figure.of(subject, f"{name}: latency", "s", tally.latencies)
-        yield Figure(subject, f"{name}: latency, p99", "s", float(np.percentile(tally.latencies, 99)))
+        yield Figure.of(subject, name, "frames/s", count.frames_per_second, limit)
+        yield Figure.of(subject, f"{name}: latency", "s", count.latencies)
+        yield Figure(subject, f"{name}: latency, p99", "s", float(np.percentile(count.latencies, 99)))
 
 
 def memory_figures(subject: str, memory: Sequence[tuple[int, int]], frames: int) -> Iterator[Figure]:
-    """Yield how much each side held after the rounds, and by how much that grew from first to last."""
+    """Yield the resident memory of API and worker after each round, and its growth from first to last."""
     for process, rss in zip(("API", "worker"), zip(*memory, strict=True), strict=True):
         yield Figure.of(subject, f"{process} resident", "bytes", rss)
         yield Figure(subject, f"{process} growth, {frames} frames", "bytes", float(rss[-1] - rss[0]))

@@ -1,4 +1,4 @@
-"""`lumaflow bench tune`: looks for the launch shapes that suit this GPU, and keeps them for its lanes."""
+"""`lumaflow bench tune`: searches the fastest launch configuration for a GPU and saves it for its lanes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -18,23 +18,23 @@ from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Hog, LaneConfig, Mode, Options
 from lumaflow_service.bench.figure import Entry, Figure, Limit
+from lumaflow_service.bench.images import ImageKind, frames
 from lumaflow_service.bench.kernels import FULL_HD, ULTRA_HD, Size
-from lumaflow_service.bench.test_images import TestImage, frames
 
 SIZES = (FULL_HD, ULTRA_HD)
-PICTURES = 2
-GAIN = 0.02
-"""A part of the time that must be won: the medians of two runs of the same step differ by up to 1 %."""
+IMAGES = 2
+MIN_GAIN = 0.02
+"""Minimum gain to accept a change, as a fraction; medians of two runs of one step differ by up to 1 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class TuneJob:
-    """A step whose time tells which values of some numbers are good."""
+    """A step to measure, and the fields of LaunchConfig that affect it."""
 
     name: str
     pixel_format: PixelFormat
     options: Options
-    numbers: tuple[str, ...]
+    fields: tuple[str, ...]
 
 
 EQUALIZE = Options(Equalization(Mode.EQUALIZE))
@@ -52,141 +52,143 @@ JOBS = (
         Options(Equalization(Mode.IDENTITY), hog=Hog()),
         ("hog_blocks",),
     ),
-    TuneJob("12-bit equalize", PixelFormat.GRAY12, EQUALIZE, ("word_lut_blocks",)),
+    TuneJob("12-bit equalize", PixelFormat.GRAY12, EQUALIZE, ("u16_lut_blocks",)),
     TuneJob(
         "12-bit CLAHE",
         PixelFormat.GRAY12,
         Options(),
-        ("word_count_blocks", "word_count_pixels", "word_clahe_blocks", "word_clahe_pixels"),
+        ("u16_histogram_blocks", "u16_histogram_pixels", "u16_clahe_blocks", "u16_clahe_pixels"),
     ),
 )
 
-TOGETHER = (-3, -2, -1, 1, 2)
-"""Steps along their choices by which numbers are moved together."""
+JOINT_STEPS = (-3, -2, -1, 1, 2)
+"""Steps from the default along `CHOICES` by which all block counts of a job are changed together."""
 
-Clock = Callable[[TuneJob, Size, LaunchConfig], float]
-"""Seconds of a job on frames of a size, planned with some shapes."""
+Timer = Callable[[TuneJob, Size, LaunchConfig], float]
+"""Seconds of a job on frames of a size with a launch configuration."""
 
 
 def tune(device: str, seconds: float) -> Iterator[Entry]:
-    """Search for about `seconds`, keep the winner, and yield its figures beside those of the defaults.
+    """Search for about `seconds`, save the best configuration, and yield its figures.
 
-    Raises DeviceError when `device` is no GPU, or when a shape changed a result; OSError when the cache
+    Raises DeviceError if `device` is not a GPU or a configuration changes a result; OSError if the cache file
     cannot be written.
     """
     if device == "cpu":
-        raise DeviceError("cpu was asked for; launch shapes are tuned on a GPU: give cuda or cuda:N")
+        raise DeviceError("expected a GPU, got cpu; launches are tuned on a GPU only: use cuda or cuda:N")
     from lumaflow.cuda.autotune_cache import cache_folder, key_of, store
 
     index = int(device.removeprefix("cuda:"))
-    clock = _clock(index)
-    found = confirmed(clock, search(clock, monotonic() + seconds))
+    timer = _timer(index)
+    found = confirm(timer, search(timer, monotonic() + seconds))
     check_results(index, found)
     store(key_of(index), found, cache_folder())
-    yield from speed_figures(device, clock, found)
-    yield from shape_figures(device, found)
+    yield from speed_figures(device, timer, found)
+    yield from config_figures(device, found)
 
 
-def kept_at(device: str) -> Path:
-    """The file in which the shapes of a GPU are kept."""
+def cache_file(device: str) -> Path:
+    """The file in which the launch configuration of a GPU is saved."""
     from lumaflow.cuda.autotune_cache import cache_folder, key_of
 
     return cache_folder() / key_of(int(device.removeprefix("cuda:"))).file
 
 
-def search(clock: Clock, until: float) -> LaunchConfig:
-    """The best shapes that are found, one job after the other, until `monotonic` says `until`."""
-    shapes = DEFAULT_LAUNCH_CONFIG
+def search(timer: Timer, until: float) -> LaunchConfig:
+    """The best configuration found, job by job, until `monotonic()` reaches `until`."""
+    config = DEFAULT_LAUNCH_CONFIG
     for job in JOBS:
-        best = _cost(clock, job, shapes)
-        for changes in _tries(job):
+        best = _cost(timer, job, config)
+        for changes in _candidates(job):
             if monotonic() > until:
-                return shapes
-            tried = replace(shapes, **changes)
-            cost = best if tried == shapes else _cost(clock, job, tried)
-            if cost < best * (1 - GAIN):
-                shapes, best = tried, cost
-    return shapes
+                return config
+            tried = replace(config, **changes)
+            cost = best if tried == config else _cost(timer, job, tried)
+            if cost < best * (1 - MIN_GAIN):
+                config, best = tried, cost
+    return config
 
 
-def _tries(job: TuneJob) -> Iterator[dict[str, int]]:
-    """All blocks of a job moved together, for kernels side by side share the GPU; then each number alone."""
-    blocks = [number for number in job.numbers if number.endswith("_blocks")]
-    for steps in TOGETHER if len(blocks) > 1 else ():
-        yield {number: _moved(number, steps) for number in blocks}
-    for number in job.numbers:
-        for value in CHOICES[number]:
-            yield {number: value}
+def _candidates(job: TuneJob) -> Iterator[dict[str, int]]:
+    """Changes to try: all block counts together, as concurrent kernels share the GPU; then each field."""
+    blocks = [field for field in job.fields if field.endswith("_blocks")]
+    for steps in JOINT_STEPS if len(blocks) > 1 else ():
+        yield {field: _choice(field, steps) for field in blocks}
+    for field in job.fields:
+        for value in CHOICES[field]:
+            yield {field: value}
 
 
-def _moved(number: str, steps: int) -> int:
-    """The choice so many steps above the default, or the last one there is."""
-    choices = CHOICES[number]
-    place = choices.index(getattr(DEFAULT_LAUNCH_CONFIG, number)) + steps
-    return choices[min(max(place, 0), len(choices) - 1)]
+def _choice(field: str, steps: int) -> int:
+    """The choice `steps` above the default, limited to the first and last choice."""
+    choices = CHOICES[field]
+    index = choices.index(getattr(DEFAULT_LAUNCH_CONFIG, field)) + steps
+    return choices[min(max(index, 0), len(choices) - 1)]
 
 
-def confirmed(clock: Clock, found: LaunchConfig) -> LaunchConfig:
-    """The numbers with which a job beats the defaults once more; of other jobs the defaults."""
-    shapes = DEFAULT_LAUNCH_CONFIG
+def confirm(timer: Timer, found: LaunchConfig) -> LaunchConfig:
+    """The configuration of the jobs that are again faster than with the defaults; defaults for the others."""
+    config = DEFAULT_LAUNCH_CONFIG
     for job in JOBS:
-        tried = replace(shapes, **{number: getattr(found, number) for number in job.numbers})
-        if tried != shapes and _cost(clock, job, tried) < _cost(clock, job, shapes) * (1 - GAIN / 2):
-            shapes = tried
-    return shapes
+        tried = replace(config, **{field: getattr(found, field) for field in job.fields})
+        if tried != config and _cost(timer, job, tried) < _cost(timer, job, config) * (1 - MIN_GAIN / 2):
+            config = tried
+    return config
 
 
-def check_results(index: int, shapes: LaunchConfig) -> None:
-    """Raise DeviceError if a frame of any job comes out otherwise than with the defaults, by one bit."""
+def check_results(index: int, config: LaunchConfig) -> None:
+    """Raise DeviceError if the result of any job differs from that of the default configuration."""
     for job in JOBS:
         geometry = Geometry(1000, 601, job.pixel_format)
-        (frame,) = frames(TestImage.PHOTOGRAPH, geometry, 1)
-        wanted, came = (_results(index, job, frame, planned) for planned in (DEFAULT_LAUNCH_CONFIG, shapes))
-        for name, value in wanted.items():
-            if not np.array_equal(came[name], value):
-                raise DeviceError(f"{name} of {job.name} differ under {shapes}: keep to the defaults here")
+        (frame,) = frames(ImageKind.PHOTOGRAPH, geometry, 1)
+        expected, found = (_results(index, job, frame, each) for each in (DEFAULT_LAUNCH_CONFIG, config))
+        for name, value in expected.items():
+            if not np.array_equal(found[name], value):
+                raise DeviceError(f"{name} of {job.name} differs with {config}; use the defaults on this GPU")
 
 
-def speed_figures(device: str, clock: Clock, found: LaunchConfig) -> Iterator[Figure]:
-    """Yield what each job takes with the shapes found, against the defaults."""
+def speed_figures(device: str, timer: Timer, found: LaunchConfig) -> Iterator[Figure]:
+    """Yield the time of each job with the configuration found, relative to the defaults."""
     for job in JOBS:
         for size in SIZES:
-            usual = Limit("the defaults", clock(job, size, DEFAULT_LAUNCH_CONFIG))
-            seconds = usual.value if found == DEFAULT_LAUNCH_CONFIG else clock(job, size, found)
-            yield Figure(f"{job.name} on {device}", f"{size[0]}x{size[1]}", "s", seconds, limit=usual)
+            default = Limit("the defaults", timer(job, size, DEFAULT_LAUNCH_CONFIG))
+            seconds = default.value if found == DEFAULT_LAUNCH_CONFIG else timer(job, size, found)
+            yield Figure(f"{job.name} on {device}", f"{size[0]}x{size[1]}", "s", seconds, limit=default)
 
 
-def shape_figures(device: str, found: LaunchConfig) -> Iterator[Figure]:
-    """Yield every number found, against its default."""
-    for number, value in asdict(found).items():
-        usual = Limit("the default", getattr(DEFAULT_LAUNCH_CONFIG, number))
-        unit = number.rpartition("_")[2]
-        yield Figure(f"launch shapes of {device}", number, unit, value, limit=usual)
+def config_figures(device: str, found: LaunchConfig) -> Iterator[Figure]:
+    """Yield each field of the configuration found, relative to its default."""
+    for field, value in asdict(found).items():
+        default = Limit("the default", getattr(DEFAULT_LAUNCH_CONFIG, field))
+        unit = field.rpartition("_")[2]
+        yield Figure(f"launch configuration of {device}", field, unit, value, limit=default)
 
 
-def _cost(clock: Clock, job: TuneJob, shapes: LaunchConfig) -> float:
-    """Geometric mean over the sizes: a tenth of a small frame counts as much as one of a large frame."""
-    return prod(clock(job, size, shapes) for size in SIZES) ** (1 / len(SIZES))
+def _cost(timer: Timer, job: TuneJob, config: LaunchConfig) -> float:
+    """Geometric mean over the sizes, so that relative changes of small and large frames count equally."""
+    return prod(timer(job, size, config) for size in SIZES) ** (1 / len(SIZES))
 
 
-def _clock(index: int) -> Clock:
+def _timer(index: int) -> Timer:
     from lumaflow.cuda.bench.profiler import time_launch_config
 
     @cache
-    def pictures(pixel_format: PixelFormat, size: Size) -> list[Frame]:
-        return frames(TestImage.PHOTOGRAPH, Geometry(*size, pixel_format), PICTURES)
+    def images(pixel_format: PixelFormat, size: Size) -> list[Frame]:
+        return frames(ImageKind.PHOTOGRAPH, Geometry(*size, pixel_format), IMAGES)
 
-    def seconds(job: TuneJob, size: Size, shapes: LaunchConfig) -> float:
-        shown = pictures(job.pixel_format, size)
-        return float(np.median(time_launch_config(index, shown[0].geometry, job.options, shown, shapes)))
+    def seconds(job: TuneJob, size: Size, config: LaunchConfig) -> float:
+        job_images = images(job.pixel_format, size)
+        return float(
+            np.median(time_launch_config(index, job_images[0].geometry, job.options, job_images, config))
+        )
 
     return seconds
 
 
-def _results(index: int, job: TuneJob, frame: Frame, shapes: LaunchConfig) -> dict[str, NDArray[Any]]:
+def _results(index: int, job: TuneJob, frame: Frame, config: LaunchConfig) -> dict[str, NDArray[Any]]:
     from lumaflow.cuda.lane import CudaLane
 
-    with CudaLane(index, frame.geometry, job.options, LaneConfig(), shapes) as lane:
+    with CudaLane(index, frame.geometry, job.options, LaneConfig(), config) as lane:
         lane.submit(frame)
         enhanced = lane.collect()
         arrays = {"pixels": enhanced.frame.pixels, "bins": enhanced.bins, "hog": enhanced.hog}

@@ -1,1 +1,4 @@
-"""Measure the CUDA lane: profiler, baselines, PCIe bandwidth, experiments. Never imported by a lane."""
+"""Measurements for the CUDA lane: profiler, other libraries, PCIe bandwidth, experiments.
+
+Production code must not import this package.
+"""

@@ -1,6 +1,6 @@
-"""What a user would pick instead on the same GPU, called as its own documentation calls it.
+"""The same operations with other GPU libraries, called as their documentation shows.
 
-Every peer is optional; where its package or library is not there, opening it raises ImportError or OSError.
+Each library is optional: `Baseline.open` raises ImportError or OSError if it is not installed.
 """
 
 import ctypes
@@ -22,56 +22,59 @@ REPEATS = 10
 LEVELS = 256
 
 Call = Callable[[Any], object]
-"""Does a peer's job on one picture, a (H, W) uint8 CuPy array; enqueues at least."""
+"""Enqueues the operation for one image, a (H, W) uint8 CuPy array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`open` loads the library and returns the call for pictures that are like the one it is given."""
+    """One operation of one library.
+
+    open : loads the library and returns the call for images with the shape of its argument
+    """
 
     name: str
     job: str
     open: Callable[[Any], Call]
 
 
-def time_baseline(index: int, peer: Baseline, pictures: Sequence[NDArray[np.uint8]]) -> list[float]:
-    """Seconds a call, back to back and its host side included: that is how each is called.
+def time_baseline(index: int, baseline: Baseline, images: Sequence[NDArray[np.uint8]]) -> list[float]:
+    """Seconds per call of consecutive calls, including CPU time of the host.
 
-    pictures : (H, W) uint8, on the host; they take turns. Raises ImportError or OSError where the peer is
-    missing, DeviceError where CUDA refuses.
+    images : (H, W) uint8 on the host, used in turn
+    Raises ImportError or OSError if the library is not installed, DeviceError for a CUDA error.
     """
-    with translate_cuda_errors(f"timing {peer.name}"), cupy.cuda.Device(index) as device:
-        on_device = [cupy.asarray(picture) for picture in pictures]
-        call = peer.open(on_device[0])
+    with translate_cuda_errors(f"timing {baseline.name}"), cupy.cuda.Device(index) as device:
+        on_device = [cupy.asarray(image) for image in images]
+        call = baseline.open(on_device[0])
 
         def seconds() -> float:
-            began = perf_counter()
-            for picture in islice(cycle(on_device), CALLS):
-                call(picture)
+            start = perf_counter()
+            for image in islice(cycle(on_device), CALLS):
+                call(image)
             device.synchronize()
-            return (perf_counter() - began) / CALLS
+            return (perf_counter() - start) / CALLS
 
         seconds()
         return [seconds() for _ in range(REPEATS)]
 
 
-def _cupy_bincount(picture: Any) -> Call:
+def _cupy_bincount(image: Any) -> Call:
     return lambda pixels: cupy.bincount(pixels.ravel(), minlength=LEVELS)
 
 
-def _cupy_take(picture: Any) -> Call:
+def _cupy_take(image: Any) -> Call:
     lut = cupy.arange(LEVELS, dtype=cupy.uint8)
     return lambda pixels: lut[pixels]
 
 
-def _torchvision(picture: Any) -> Call:
+def _torchvision(image: Any) -> Call:
     import torch
     from torchvision.transforms.functional import equalize
 
     return lambda pixels: equalize(torch.from_dlpack(pixels)[None])
 
 
-def _kornia(picture: Any) -> Call:
+def _kornia(image: Any) -> Call:
     import torch
     from kornia.enhance import equalize_clahe
 
@@ -82,30 +85,30 @@ def _kornia(picture: Any) -> Call:
 
 
 def _one_channel(pixels: Any) -> Any:
-    """(H, W, 1), with the strides that libraries check for; those of a new axis of CuPy's are 0."""
+    """(H, W, 1) with valid strides; a new axis of CuPy has stride 0, which some libraries reject."""
     return pixels.reshape(*pixels.shape, 1)
 
 
-def _kornia_rs(job: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
-    def open_peer(picture: Any) -> Call:
+def _kornia_rs(operation: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
+    def open_baseline(image: Any) -> Call:
         from kornia_rs import imgproc
         from kornia_rs.image import Image
 
-        return lambda pixels: job(imgproc, Image.from_dlpack(_one_channel(pixels)))
+        return lambda pixels: operation(imgproc, Image.from_dlpack(_one_channel(pixels)))
 
-    return open_peer
+    return open_baseline
 
 
-def _cvcuda(job: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
-    def open_peer(picture: Any) -> Call:
+def _cvcuda(operation: Callable[[Any, Any], object]) -> Callable[[Any], Call]:
+    def open_baseline(image: Any) -> Call:
         import cvcuda
 
-        return lambda pixels: job(cvcuda, cvcuda.as_tensor(_one_channel(pixels), "HWC"))
+        return lambda pixels: operation(cvcuda, cvcuda.as_tensor(_one_channel(pixels), "HWC"))
 
-    return open_peer
+    return open_baseline
 
 
-def _cucim(picture: Any) -> Call:
+def _cucim(image: Any) -> Call:
     from cucim.skimage.exposure import equalize_hist
 
     return lambda pixels: equalize_hist(pixels, nbins=LEVELS)
@@ -122,9 +125,9 @@ class _NppContext(ctypes.Structure):
         ("stream", ctypes.c_void_p),
         ("device", ctypes.c_int),
         ("multiprocessors", ctypes.c_int),
-        ("threads_a_multiprocessor", ctypes.c_int),
-        ("threads_a_block", ctypes.c_int),
-        ("shared_bytes_a_block", ctypes.c_size_t),
+        ("threads_per_multiprocessor", ctypes.c_int),
+        ("threads_per_block", ctypes.c_int),
+        ("shared_bytes_per_block", ctypes.c_size_t),
         ("major", ctypes.c_int),
         ("minor", ctypes.c_int),
         ("stream_flags", ctypes.c_uint),
@@ -132,24 +135,24 @@ class _NppContext(ctypes.Structure):
     )
 
 
-def _npp(picture: Any) -> Call:
+def _npp(image: Any) -> Call:
     library = ctypes.CDLL(_npp_path())
-    height, width = picture.shape
+    height, width = image.shape
     size, context, buffer_bytes = _NppSize(width, height), _npp_context(), ctypes.c_size_t()
-    answer = library.nppiHistogramEvenGetBufferSize_8u_C1R_Ctx(
+    status = library.nppiHistogramEvenGetBufferSize_8u_C1R_Ctx(
         size, LEVELS + 1, ctypes.byref(buffer_bytes), context
     )
     buffer, bins = cupy.empty(buffer_bytes.value, cupy.uint8), cupy.empty(LEVELS, cupy.int32)
-    if answer:
-        raise OSError(f"NPP answered {answer} when asked for its buffer")
+    if status:
+        raise OSError(f"nppiHistogramEvenGetBufferSize returned {status}")
 
     def call(pixels: Any) -> object:
         source, counts, scratch = (ctypes.c_void_p(array.data.ptr) for array in (pixels, bins, buffer))
-        answer = library.nppiHistogramEven_8u_C1R_Ctx(
+        status = library.nppiHistogramEven_8u_C1R_Ctx(
             source, pixels.strides[0], size, counts, LEVELS + 1, 0, LEVELS, scratch, context
         )
-        if answer:
-            raise OSError(f"NPP answered {answer}")
+        if status:
+            raise OSError(f"nppiHistogramEven returned {status}")
         return bins
 
     return call
@@ -169,20 +172,20 @@ def _npp_path() -> str:
 
 def _npp_context() -> _NppContext:
     device = cupy.cuda.Device()
-    told, capability = device.attributes, device.compute_capability
+    attributes, capability = device.attributes, device.compute_capability
     return _NppContext(
         None,
         device.id,
-        told["MultiProcessorCount"],
-        told["MaxThreadsPerMultiProcessor"],
-        told["MaxThreadsPerBlock"],
-        told["MaxSharedMemoryPerBlock"],
+        attributes["MultiProcessorCount"],
+        attributes["MaxThreadsPerMultiProcessor"],
+        attributes["MaxThreadsPerBlock"],
+        attributes["MaxSharedMemoryPerBlock"],
         int(capability[:-1]),
         int(capability[-1]),
     )
 
 
-PEERS = (
+BASELINES = (
     Baseline("CV-CUDA histogrameq", "equalize", _cvcuda(lambda cv, image: cv.histogrameq(image, cv.Type.U8))),
     Baseline("torchvision equalize", "equalize", _torchvision),
     Baseline("cuCIM equalize_hist", "equalize", _cucim),

@@ -1,4 +1,4 @@
-"""How fast this GPU's wire is: the limit against which a pipeline is measured."""
+"""PCIe bandwidth between pinned host memory and the GPU, the upper limit for the frame rate of a lane."""
 
 from time import perf_counter
 
@@ -11,18 +11,18 @@ from lumaflow.cuda.memory import DeviceBlock, PinnedBlock
 TRANSFERS = 200
 
 
-def measure(device_index: int, upload_bytes: int, download_bytes: int) -> float:
-    """Seconds a frame when `upload_bytes` go up and `download_bytes` come down at the same time, pinned.
+def seconds_per_frame(device_index: int, upload_bytes: int, download_bytes: int) -> float:
+    """Seconds to upload and download these bytes at the same time; 0 bytes for one direction only.
 
-    Either may be 0 to measure the other direction alone. Raises DeviceError.
+    Raises DeviceError.
     """
-    with translate_cuda_errors("measuring the wire"), cupy.cuda.Device(device_index):
+    with translate_cuda_errors("measuring PCIe bandwidth"), cupy.cuda.Device(device_index):
         spec = {"up": ((max(upload_bytes, 1),), cupy.uint8), "down": ((max(download_bytes, 1),), cupy.uint8)}
         device, host = DeviceBlock(spec).arrays, PinnedBlock(spec).arrays
         up, down = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))
 
         def transfer(count: int) -> float:
-            began = perf_counter()
+            start = perf_counter()
             for _ in range(count):
                 if upload_bytes:
                     source, target = host["up"].ctypes.data, device["up"].data.ptr
@@ -32,7 +32,7 @@ def measure(device_index: int, upload_bytes: int, download_bytes: int) -> float:
                     runtime.memcpyAsync(target, source, download_bytes, runtime.memcpyDeviceToHost, down.ptr)
             up.synchronize()
             down.synchronize()
-            return (perf_counter() - began) / count
+            return (perf_counter() - start) / count
 
         transfer(TRANSFERS // 10)
         return sorted(transfer(TRANSFERS) for _ in range(5))[2]

@@ -1,8 +1,7 @@
-"""GPU time of a lane's step and of every kernel in it, by replaying captured graphs between two events.
+"""GPU time of the step of a lane and of its kernels, measured by replaying CUDA graphs between two events.
 
-Hundreds of launches stand in one graph, so neither the host nor a launch's latency shows in the figure. It is
-the lane's own step that is timed: its kernels are watched while it runs once for each slot, then enqueued
-again as they were.
+A graph contains hundreds of launches, so neither the host nor the launch latency affects the result. The
+kernel launches of the lane's own step are recorded once per slot, then captured again kernel by kernel.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
-from typing import Any, cast
+from typing import Any
 
 import cupy
 import numpy as np
@@ -26,18 +25,23 @@ from lumaflow.geometry import Geometry
 from lumaflow.options import LaneConfig, Options
 
 STEPS = 64
-"""Steps in one graph; about 8 us of its own that a graph takes to start then add .1 us to each."""
+"""Steps per graph; the start of a graph takes about 8 us, which adds 0.1 us to each step."""
 REPLAYS = 20
 WARM_UP_REPLAYS = 5
 COPY_BYTES = 1 << 30
 
+Launch = Callable[..., None]
+"""Enqueues a recorded kernel launch; the stream is the keyword argument `stream`."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelTimes:
-    """Seconds on the GPU, one sample a replay.
+    """GPU seconds, one sample per replay.
 
-    kernels : of each kernel all its launches in one step; some run side by side, so they can add up to more
-    moved_bytes : of a frame and of all that is made from it, each counted once
+    step : of a whole step
+    kernels : by name, all launches of a kernel in one step. Some kernels run concurrently, so the sum can
+        exceed the time of the step
+    moved_bytes : size of the frame and of all its results
     """
 
     step: list[float]
@@ -46,11 +50,11 @@ class KernelTimes:
 
 
 class RecordingKernel:
-    """A kernel that also notes its launches: `launches` has what enqueues each of them once more."""
+    """A kernel that records its launches; each entry of `launches` enqueues the same launch again."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.unwatched = kernel
-        self.launches: list[Callable[..., None]] = []
+        self.kernel = kernel
+        self.launches: list[Launch] = []
 
     def __call__(
         self,
@@ -61,99 +65,102 @@ class RecordingKernel:
         shared_mem: int = 0,
         stream: Any = None,
     ) -> None:
-        """Launch as the kernel does."""
-        again = partial(self.unwatched, grid, block, args, shared_mem=shared_mem)
-        self.launches.append(again)
-        again(stream=stream)
+        """Record the launch and enqueue it."""
+        launch = partial(self.kernel, grid, block, args, shared_mem=shared_mem)
+        self.launches.append(launch)
+        launch(stream=stream)
 
 
-def time_step(index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame]) -> KernelTimes:
-    """Time the step of a lane on GPU `index`; `pictures` (two or more) take turns, each in its own slot.
+def time_step(index: int, geometry: Geometry, options: Options, images: Sequence[Frame]) -> KernelTimes:
+    """Time the step of a lane on GPU `index`; `images`, two or more, are used in turn, one per slot.
 
-    Raises DeviceError where the lane cannot be opened.
+    Raises DeviceError if the lane cannot be opened.
     """
-    with _filled(index, geometry, options, pictures) as (lane, enhanced):
+    with _lane_with_images(index, geometry, options, images) as (lane, enhanced):
         return _times(lane, geometry.frame_bytes + _bytes_of(enhanced))
 
 
 def time_launch_config(
-    index: int, geometry: Geometry, options: Options, pictures: Sequence[Frame], shapes: LaunchConfig
+    index: int, geometry: Geometry, options: Options, images: Sequence[Frame], launch_config: LaunchConfig
 ) -> list[float]:
-    """Seconds of the step of a lane whose launches are planned with `shapes`; as for `time_step`."""
-    with _filled(index, geometry, options, pictures, shapes) as (lane, _):
+    """Seconds of the step of a lane with this launch configuration; see `time_step`."""
+    with _lane_with_images(index, geometry, options, images, launch_config) as (lane, _):
         return _step_seconds(lane)
 
 
 @contextmanager
-def _filled(
+def _lane_with_images(
     index: int,
     geometry: Geometry,
     options: Options,
-    pictures: Sequence[Frame],
-    shapes: LaunchConfig | None = None,
+    images: Sequence[Frame],
+    launch_config: LaunchConfig | None = None,
 ) -> Iterator[tuple[CudaLane, Enhanced]]:
-    """A lane with a picture in every slot, and what came of the last one."""
-    config = LaneConfig(slots=len(pictures), graph=False)
+    """Open a lane with an image in each slot; yields the lane and the result of the last image."""
+    config = LaneConfig(slots=len(images), graph=False)
     with (
-        CudaLane(index, geometry, options, config, shapes) as lane,
+        CudaLane(index, geometry, options, config, launch_config) as lane,
         translate_cuda_errors("replaying a step"),
     ):
-        for picture in pictures:
-            lane.submit(picture)
+        for image in images:
+            lane.submit(image)
             enhanced = lane.collect()
         yield lane, enhanced
 
 
 def _bytes_of(enhanced: Enhanced) -> int:
-    made = (enhanced.bins, enhanced.lut, enhanced.hog, enhanced.lbp, enhanced.lbp_labels)
-    return sum(array.nbytes for array in (*enhanced.frame.planes, *made) if array is not None)
+    results = (enhanced.bins, enhanced.lut, enhanced.hog, enhanced.lbp, enhanced.lbp_labels)
+    return sum(array.nbytes for array in (*enhanced.frame.planes, *results) if array is not None)
 
 
 def _times(lane: CudaLane, moved_bytes: int) -> KernelTimes:
-    step, ring, stream = lane._step, lane._ring, lane._streams.enhance
-    kernels = cast(dict[str, Kernel], step._kernels)
-    watched = {name: RecordingKernel(kernel) for name, kernel in kernels.items()}
-    kernels.update(watched)
-    for slot in ring.slots:
-        step.map(slot, ring.before(slot))
-        lane._streams.synchronize()
-        if step.describes:
-            step.describe(slot)
-    lane._streams.synchronize()
-    kernels.update({name: kernel.unwatched for name, kernel in watched.items()})
+    stream, slots = lane.streams.enhance, lane.ring.slots
     times = KernelTimes([], {}, moved_bytes)
-    launched = {name: kernel.launches for name, kernel in watched.items() if kernel.launches}
-    for name, launches in launched.items():
-        each = len(launches) // len(ring.slots)
+    for name, launches in _record_launches(lane).items():
+        per_step = len(launches) // len(slots)
         with captured(stream) as graph:
-            for launch in islice(cycle(launches), STEPS * each):
+            for launch in islice(cycle(launches), STEPS * per_step):
                 launch(stream=stream)
         times.kernels[name] = replay(graph, stream, STEPS)
     times.step.extend(_step_seconds(lane))
     return times
 
 
+def _record_launches(lane: CudaLane) -> dict[str, list[Launch]]:
+    """Run the step once for each slot. Returns the launches of each kernel that ran, by name."""
+    step, ring = lane.step, lane.ring
+    recorders = {name: RecordingKernel(kernel) for name, kernel in step.kernels.items()}
+    step.kernels.update(recorders)
+    for slot in ring.slots:
+        step.enhance(slot, ring.before(slot))
+        lane.streams.synchronize()
+        if step.has_features:
+            step.compute_features(slot)
+    lane.streams.synchronize()
+    step.kernels.update({name: recorder.kernel for name, recorder in recorders.items()})
+    return {name: recorder.launches for name, recorder in recorders.items() if recorder.launches}
+
+
 def _step_seconds(lane: CudaLane) -> list[float]:
-    """A frame is described while the next one is mapped, as in the lane."""
-    step, ring, streams = lane._step, lane._ring, lane._streams
-    enhance, hog = streams.enhance, streams.hog
+    """Seconds per step; HOG and LBP of a frame overlap with the next frame, as in the lane."""
+    step, ring, enhance, hog = lane.step, lane.ring, lane.streams.enhance, lane.streams.hog
     with captured(enhance) as graph:
         for number, slot in enumerate(islice(cycle(ring.slots), STEPS)):
-            if step.describes and number >= len(ring.slots):
-                enhance.wait_event(slot.described)  # what the host sees to in the lane
-            step.map(slot, ring.before(slot))
-            if step.describes:
+            if step.has_features and number >= len(ring.slots):
+                enhance.wait_event(slot.features_ready)  # in the lane, `collect` waits for the slot
+            step.enhance(slot, ring.before(slot))
+            if step.has_features:
                 slot.enhanced.record(enhance)
                 hog.wait_event(slot.enhanced)
-                step.describe(slot)
-                slot.described.record(hog)
-        if step.describes:
-            enhance.wait_event(slot.described)
+                step.compute_features(slot)
+                slot.features_ready.record(hog)
+        if step.has_features:
+            enhance.wait_event(slot.features_ready)
     return replay(graph, enhance, STEPS)
 
 
 class Graph:
-    """What was captured on a stream; it has one once the capture has ended."""
+    """A captured CUDA graph; `captured` is set when the capture ends."""
 
     def __init__(self) -> None:
         self.captured: Any = None
@@ -161,7 +168,7 @@ class Graph:
 
 @contextmanager
 def captured(stream: Any) -> Iterator[Graph]:
-    """Capture what the enclosed lines enqueue on `stream`, and on streams that join it."""
+    """Capture the work that the block enqueues on `stream` and on streams that join it."""
     graph = Graph()
     stream.begin_capture()
     try:
@@ -171,27 +178,27 @@ def captured(stream: Any) -> Iterator[Graph]:
 
 
 def replay(graph: Graph, stream: Any, steps: int, repeats: int = REPLAYS) -> list[float]:
-    """Seconds of each of the `steps` in `graph`, once for every replay."""
+    """Seconds per step of a graph of `steps` steps, one sample per replay."""
     for _ in range(min(WARM_UP_REPLAYS, repeats)):
         graph.captured.launch(stream)
     return timed(lambda: graph.captured.launch(stream), stream, steps, repeats)
 
 
 def timed(enqueue: Callable[[], object], stream: Any, steps: int = 1, repeats: int = REPLAYS) -> list[float]:
-    """GPU seconds of what `enqueue` puts on `stream`, divided by `steps`, once for every repeat."""
-    began, ended = cupy.cuda.Event(), cupy.cuda.Event()
+    """GPU seconds of the work that `enqueue` puts on `stream`, divided by `steps`; one sample per repeat."""
+    start, end = cupy.cuda.Event(), cupy.cuda.Event()
     samples = []
     for _ in range(repeats):
-        began.record(stream)
+        start.record(stream)
         enqueue()
-        ended.record(stream)
-        ended.synchronize()
-        samples.append(cupy.cuda.get_elapsed_time(began, ended) * 1e-3 / steps)
+        end.record(stream)
+        end.synchronize()
+        samples.append(cupy.cuda.get_elapsed_time(start, end) * 1e-3 / steps)
     return samples
 
 
 def copy_bandwidth(index: int) -> float:
-    """Bytes a second that a large copy on the device reads and writes together. Raises DeviceError."""
+    """Bytes per second of a large copy on the device, reads plus writes. Raises DeviceError."""
     with translate_cuda_errors("measuring a copy"), cupy.cuda.Device(index):
         blocks = [DeviceBlock({"all": ((COPY_BYTES,), np.uint8)}) for _ in range(2)]
         stream = cupy.cuda.Stream(non_blocking=True)

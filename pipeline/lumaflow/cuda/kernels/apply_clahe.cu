@@ -1,24 +1,24 @@
-// Maps a frame through CLAHE's grid of LUTs, blended between tile centres (spec 4.5, 9).
+// CLAHE for 8-bit frames: applies the grid of LUTs with bilinear interpolation (docs/spec.md 4.5, 9).
 //
-// Between four tile centres the four LUTs are the same for every pixel: they are put side by side, so that one
-// look-up finds all four.
+// All pixels between four tile centres use the same four LUTs. Each block interleaves them in shared memory, so
+// one lookup returns all four entries.
 //
-// Launch: grid (columns + 1, rows + 1, parts of a rectangle), 256 threads: each takes four columns (a quad) and
-// every so many rows of a part.
-// Shared memory: 2,048 bytes, the LUTs as bfloat16, which holds 0..255 exactly and is the upper half of a float.
+// Launch: grid (columns + 1, rows + 1, parts of a rectangle), 256 threads: each handles four
+// adjacent columns (a vec) of every n-th row of a part.
+// Shared memory: 2,048 bytes: the LUTs as bfloat16, which represents 0..255 exactly and is the upper half of a float.
 //
 //   pixels, enhanced (height, width[, CHANNELS]) u8, rows `pitch` and `enhanced_pitch` bytes apart
 //   luts             (rows, columns, 256)
 //   edges_x          (columns + 2): rectangle k covers columns edges_x[k] .. edges_x[k + 1] - 1
-//   blend_x          (width): shares of the left (x) and of the right LUT (y); likewise for rows
+//   blend_x          (width): weights of the left LUT (x) and of the right LUT (y); likewise for rows
 //   luma             (height, width) u8, the enhanced luma, if LUMA
 //
-// Defines: CHANNELS, VALUE, PLACE (pixels.cuh), COPY 0, LUMA (quad.cuh).
-// Every operation is rounded on its own, in the order of the spec; no fused multiply-add.
-#include "quad.cuh"
+// Defines: CHANNELS, VALUE, CHANNEL (pixels.cuh), COPY 0, LUMA (vec4.cuh).
+// Each operation is rounded separately, in the order of docs/spec.md: no fused multiply-add.
+#include "vec4.cuh"
 
 constexpr int THREADS = 256;
-constexpr int BATCH = CHANNELS == 1 ? 4 : 2; // rows whose loads are under way at a time
+constexpr int BATCH = CHANNELS == 1 ? 4 : 2; // rows loaded before the first one is used
 
 __shared__ uint2 levels[256]; // x: upper left (low half) and right, y: lower left and right
 
@@ -34,15 +34,15 @@ __device__ __forceinline__ void load_luts(const u8 *const luts, const int column
     levels[threadIdx.x] = make_uint2(pair(left[upper], right[upper]), pair(left[lower], right[lower]));
 }
 
-__device__ __forceinline__ float blend(const float a, const float b, const float2 shares) {
-    return __fadd_rn(__fmul_rn(a, shares.x), __fmul_rn(b, shares.y));
+__device__ __forceinline__ float blend(const float a, const float b, const float2 weights) {
+    return __fadd_rn(__fmul_rn(a, weights.x), __fmul_rn(b, weights.y));
 }
 
-__device__ __forceinline__ float blend(const u32 both, const float2 shares) {
-    return blend(__uint_as_float(both << 16), __uint_as_float(both & 0xffff0000u), shares);
+__device__ __forceinline__ float blend(const u32 both, const float2 weights) {
+    return blend(__uint_as_float(both << 16), __uint_as_float(both & 0xffff0000u), weights);
 }
 
-// Pointers to one quad of one row, and from row to row.
+// Pointers to one vec of one row; Step holds the distances to the next row.
 struct Cursor {
     const u8 *pixels;
     u8 *enhanced, *luma;
@@ -59,20 +59,20 @@ __device__ __forceinline__ Cursor after(const Cursor &cursor, const Step &step, 
             cursor.luma + steps * static_cast<i64>(step.luma), cursor.blend_y + steps * step.rows};
 }
 
-// Map pixels first..last-1 of a quad in `rows` rows, each a step after the one before. WHOLE: all four
-// pixels, and every address a multiple of 4.
-template <bool WHOLE>
+// Map pixels first..last-1 of a vec in `rows` rows that are one step apart. FULL: all four pixels are mapped
+// and every address is a multiple of 4.
+template <bool FULL>
 __device__ __forceinline__ void map_rows(Cursor cursor, const Step &step, const int rows, const int first,
-                                         const int last, const float2 *const shares) {
+                                         const int last, const float2 *const weights) {
     for (int done = 0; done < rows; done += BATCH) {
-        Quad raw[BATCH];
-        float2 shares_y[BATCH];
+        Vec4 raw[BATCH];
+        float2 weights_y[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; ++i)
             if (done + i < rows) {
                 const Cursor here = after(cursor, step, i);
-                raw[i] = WHOLE ? load_quad(here.pixels) : load_some(here.pixels, first, last);
-                shares_y[i] = *here.blend_y;
+                raw[i] = FULL ? load_vec4(here.pixels) : load_partial(here.pixels, first, last);
+                weights_y[i] = *here.blend_y;
             }
 #pragma unroll
         for (int i = 0; i < BATCH; ++i)
@@ -80,18 +80,18 @@ __device__ __forceinline__ void map_rows(Cursor cursor, const Step &step, const 
                 const auto blended = [&](const int k, const u32 level) {
                     const uint2 both = levels[level];
                     return round_half_even(
-                        blend(blend(both.x, shares[k]), blend(both.y, shares[k]), shares_y[i]));
+                        blend(blend(both.x, weights[k]), blend(both.y, weights[k]), weights_y[i]));
                 };
                 u32 lumas = 0;
-                const Quad quad = map_quad(raw[i], blended, lumas);
-                if constexpr (WHOLE) {
-                    store_quad<CHANNELS>(cursor.enhanced, quad.words);
+                const Vec4 vec = map_vec4(raw[i], blended, lumas);
+                if constexpr (FULL) {
+                    store_vec4<CHANNELS>(cursor.enhanced, vec.words);
                     if constexpr (LUMA)
-                        store_quad<1>(cursor.luma, &lumas);
+                        store_vec4<1>(cursor.luma, &lumas);
                 } else {
-                    store_some<CHANNELS>(cursor.enhanced, quad.words, first, last);
+                    store_partial<CHANNELS>(cursor.enhanced, vec.words, first, last);
                     if constexpr (LUMA)
-                        store_some<1>(cursor.luma, &lumas, first, last);
+                        store_partial<1>(cursor.luma, &lumas, first, last);
                 }
                 cursor = after(cursor, step, 1);
             }
@@ -113,28 +113,28 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         return;
     __syncthreads();
 
-    const int lead = lead_pixels<QUAD>(pixels + top * pitch + static_cast<i64>(left) * CHANNELS);
-    const int start = left - (QUAD - lead) % QUAD, quads = min((right - start + QUAD - 1) / QUAD, THREADS);
-    const int thread = static_cast<int>(threadIdx.x), row = thread / quads, height_of_step = THREADS / quads;
+    const int lead = lead_pixels<VEC>(pixels + top * pitch + static_cast<i64>(left) * CHANNELS);
+    const int start = left - (VEC - lead) % VEC, vecs = min((right - start + VEC - 1) / VEC, THREADS);
+    const int thread = static_cast<int>(threadIdx.x), row = thread / vecs, height_of_step = THREADS / vecs;
     if (row >= height_of_step)
         return;
     const int y = top + row, count = (bottom - y + height_of_step - 1) / height_of_step;
     const Step step = {height_of_step * static_cast<int>(pitch),
                        height_of_step * static_cast<int>(enhanced_pitch),
                        height_of_step * static_cast<int>(luma_pitch), height_of_step};
-    for (int x = start + (thread - row * quads) * QUAD; x < right; x += quads * QUAD) {
+    for (int x = start + (thread - row * vecs) * VEC; x < right; x += vecs * VEC) {
         const i64 offset = static_cast<i64>(x) * CHANNELS;
         const Cursor cursor = {pixels + y * pitch + offset, enhanced + y * enhanced_pitch + offset,
                                luma + y * luma_pitch + x, blend_y + y};
         const i64 all = reinterpret_cast<i64>(cursor.pixels) | reinterpret_cast<i64>(cursor.enhanced) |
                         pitch | enhanced_pitch | (LUMA ? reinterpret_cast<i64>(cursor.luma) | luma_pitch : 0);
-        float2 shares[QUAD];
+        float2 weights[VEC];
 #pragma unroll
-        for (int k = 0; k < QUAD; ++k)
-            shares[k] = blend_x[min(max(x + k, 0), width - 1)];
-        if (x >= left && x + QUAD <= right && all % 4 == 0)
-            map_rows<true>(cursor, step, count, 0, QUAD, shares);
+        for (int k = 0; k < VEC; ++k)
+            weights[k] = blend_x[min(max(x + k, 0), width - 1)];
+        if (x >= left && x + VEC <= right && all % 4 == 0)
+            map_rows<true>(cursor, step, count, 0, VEC, weights);
         else
-            map_rows<false>(cursor, step, count, left - x, right - x, shares);
+            map_rows<false>(cursor, step, count, left - x, right - x, weights);
     }
 }

@@ -1,19 +1,19 @@
-// Maps a frame through one LUT (spec 2, 3, 9), or copies it (COPY).
+// Applies one LUT to an 8-bit frame (docs/spec.md 2, 3, 9), or copies the frame (COPY).
 //
-// Launch: any number of blocks of 256 threads; a thread takes 16 pixels of a row at a time.
-// Shared memory: 256 bytes, the LUT.
+// Launch: any number of blocks of 256 threads; each thread handles 16 adjacent pixels of a row at a time.
+// Shared memory: 256 bytes: the LUT.
 //
 //   pixels, enhanced (height, width[, CHANNELS]) u8, rows `pitch` and `enhanced_pitch` bytes apart
 //   lut              (256)
 //   luma             (height, width) u8, the enhanced luma, if LUMA
 //
-// Defines: CHANNELS, VALUE, PLACE (pixels.cuh), COPY, LUMA (quad.cuh).
-#include "quad.cuh"
+// Defines: CHANNELS, VALUE, CHANNEL (pixels.cuh), COPY, LUMA (vec4.cuh).
+#include "vec4.cuh"
 
 __shared__ u8 levels[256];
 
 struct Chunk {
-    Quad quads[CHUNK / QUAD];
+    Vec4 vecs[CHUNK / VEC];
 };
 
 __device__ __forceinline__ Chunk load_vectors(const u8 *const at) {
@@ -30,7 +30,7 @@ __device__ __forceinline__ Chunk load_vectors(const u8 *const at) {
     Chunk chunk;
 #pragma unroll
     for (int i = 0; i < 4 * CHANNELS; ++i)
-        chunk.quads[i / CHANNELS].words[i % CHANNELS] = words[i];
+        chunk.vecs[i / CHANNELS].words[i % CHANNELS] = words[i];
     return chunk;
 }
 
@@ -38,7 +38,7 @@ __device__ __forceinline__ void store_vectors(u8 *const at, const Chunk &chunk) 
     u32 words[4 * CHANNELS];
 #pragma unroll
     for (int i = 0; i < 4 * CHANNELS; ++i)
-        words[i] = chunk.quads[i / CHANNELS].words[i % CHANNELS];
+        words[i] = chunk.vecs[i / CHANNELS].words[i % CHANNELS];
 #pragma unroll
     for (int i = 0; i < CHANNELS; ++i)
         reinterpret_cast<uint4 *>(at)[i] =
@@ -48,11 +48,11 @@ __device__ __forceinline__ void store_vectors(u8 *const at, const Chunk &chunk) 
 __device__ __forceinline__ void store_lumas(u8 *const at, const u32 *const words) {
     const bool aligned = is_aligned<4>(at);
 #pragma unroll
-    for (int q = 0; q < CHUNK / QUAD; ++q)
+    for (int q = 0; q < CHUNK / VEC; ++q)
         if (aligned)
-            store_quad<1>(at + q * QUAD, words + q);
+            store_vec4<1>(at + q * VEC, words + q);
         else
-            store_some<1>(at + q * QUAD, words + q, 0, QUAD);
+            store_partial<1>(at + q * VEC, words + q, 0, VEC);
 }
 
 __device__ __forceinline__ u32 mapped(const int, const u32 level) { return levels[level]; }
@@ -78,22 +78,22 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         u8 *const luma_to = luma + y * luma_pitch + x;
         if (x >= 0 && x + CHUNK <= width && is_aligned<16>(to)) {
             Chunk chunk = load_vectors(from);
-            u32 lumas[CHUNK / QUAD];
+            u32 lumas[CHUNK / VEC];
 #pragma unroll
-            for (int q = 0; q < CHUNK / QUAD; ++q)
-                chunk.quads[q] = map_quad(chunk.quads[q], mapped, lumas[q]);
+            for (int q = 0; q < CHUNK / VEC; ++q)
+                chunk.vecs[q] = map_vec4(chunk.vecs[q], mapped, lumas[q]);
             store_vectors(to, chunk);
             if constexpr (LUMA)
                 store_lumas(luma_to, lumas);
         } else {
-            for (int q = 0; q < CHUNK; q += QUAD) {
+            for (int q = 0; q < CHUNK; q += VEC) {
                 const int first = -x - q, last = width - x - q;
-                const Quad raw = load_some(from + q * CHANNELS, first, last);
+                const Vec4 raw = load_partial(from + q * CHANNELS, first, last);
                 u32 lumas = 0;
-                const Quad quad = map_quad(raw, mapped, lumas);
-                store_some<CHANNELS>(to + q * CHANNELS, quad.words, first, last);
+                const Vec4 vec = map_vec4(raw, mapped, lumas);
+                store_partial<CHANNELS>(to + q * CHANNELS, vec.words, first, last);
                 if constexpr (LUMA)
-                    store_some<1>(luma_to + q, &lumas, first, last);
+                    store_partial<1>(luma_to + q, &lumas, first, last);
             }
         }
     }

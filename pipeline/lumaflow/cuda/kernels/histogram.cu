@@ -1,26 +1,27 @@
-// Histograms of a raw frame of 8 bits and its mapping (spec 1, 2, 3, 4, 8, 9, 13), in one launch.
+// Histograms and LUTs of an 8-bit frame in one launch (docs/spec.md 1, 2, 3, 4, 8, 9, 13).
 //
-// Every block counts the rows of one part of one tile. The last block done with a tile builds its LUT and
-// measures its contrast; the last block of all adds up the global bins and builds the LUT of a global mode.
+// Each block counts the rows of one part of one tile. The last block that finishes a tile builds the tile's LUT
+// and computes its heat map values. The last block of the grid sums the global bins and builds the LUT of a
+// global mode.
 //
-// Launch: grid (parts, tile columns, tile rows), 256 threads; without tiles the frame is one tile. Once all is
-// counted, thread v has level v.
-// Shared memory: 32,835 bytes. Every lane counts in a bank of its own, so that no two lanes of a warp ever meet,
-// whatever the picture.
+// Launch: grid (parts, tile columns, tile rows), 256 threads; without tiles the frame is one tile. After the
+// count, thread v handles level v.
+// Shared memory: 32,835 bytes. Each lane of a warp counts in a separate bank, so there are no bank conflicts for
+// any image.
 //
-//   pixels    (height, width[, CHANNELS]) u8, rows `pitch` bytes apart
-//   source_x  (columns * tile_width), source_y (rows * tile_height): the real pixel a padded one shows
-//   limit, scale: clip limit (0: none) and grey levels a count, of a tile, or of the frame in a global mode
+//   pixels    (height, width[, CHANNELS]) u8, rows `pitch` bytes distance_sum
+//   source_x  (columns * tile_width), source_y (rows * tile_height): source column and row of each padded pixel
+//   limit, scale: clip limit (0: none) and grey levels per count, of a tile, or of the frame in a global mode
 //   partials  (rows, columns, parts, 256) scratch
-//   totals    (REPLICAS, 256) scratch, zero before and after: the global bins, spread against contention
-//   counters  (rows * columns + 1) scratch, zero before and after: blocks done with each tile, and with all
-//   bins      (256) of the real pixels
+//   totals    (REPLICAS, 256) scratch, zero before and after: copies of the global bins, to reduce contention
+//   counters  (rows * columns + 1) scratch, zero before and after: finished blocks of each tile and of the grid
+//   bins      (256) of the pixels without padding
 //   luts      (rows, columns, 256) for CLAHE, else (256)
-//   deviation (rows, columns), distance (rows, columns): the heat map
+//   deviation (rows, columns) f64, distance (rows, columns) i64: the heat map
 //
-// Defines: CHANNELS, VALUE, PLACE (pixels.cuh); MODE 0 identity, 1 equalize, 2 clipped, 3 CLAHE, 4 stretch;
-// LIMITED 1 if only levels 16..235 carry the picture; HEATMAP 0 or 1.
-// All sums are of integers, so that no order changes a result.
+// Defines: CHANNELS, VALUE, CHANNEL (pixels.cuh); MODE 0 identity, 1 equalize, 2 clipped, 3 CLAHE, 4 stretch;
+// LIMITED 1 for limited range (levels 16..235); HEATMAP 0 or 1.
+// All sums are sums of integers, so the order of additions does not change a result.
 #include "pixels.cuh"
 
 constexpr int LEVELS = 256;
@@ -28,7 +29,7 @@ constexpr int THREADS = LEVELS;
 constexpr int WARP = 32;
 constexpr int WARPS = THREADS / WARP;
 constexpr int REPLICAS = 16;
-constexpr int BATCH = CHANNELS == 1 ? 4 : 2; // chunks that a thread reads before it counts them
+constexpr int BATCH = CHANNELS == 1 ? 4 : 2; // chunks that a thread loads before it counts them
 constexpr int LOW = LIMITED ? 16 : 0, HIGH = LIMITED ? 235 : 255, SPAN = HIGH - LOW;
 constexpr bool CLAHE = MODE == 3;
 constexpr bool TILES = CLAHE || HEATMAP;
@@ -38,7 +39,7 @@ __shared__ i64 warp_sums[WARPS];
 __shared__ bool is_last_of_tile, is_last_of_all;
 __shared__ u8 lowest_level;
 
-// Count at byte `offset` of `counts`.
+// Increment the counter at byte `offset` of `counts`.
 __device__ __forceinline__ void count_at(const u32 offset) {
     atomicAdd(reinterpret_cast<u32 *>(reinterpret_cast<u8 *>(counts) + offset), 1u);
 }
@@ -47,8 +48,8 @@ __device__ __forceinline__ void count_level(const int level) {
     count_at(static_cast<u32>(level) * (WARP * 4) + threadIdx.x % WARP * 4);
 }
 
-// Four levels: their offsets, level * 128 + lane * 4, are put together byte by byte, low bytes and high bytes
-// of all four at a time. `lane` has lane * 4 in each byte.
+// Count four levels. Their offsets, level * 128 + lane * 4, are computed for all four at once: first the low
+// bytes, then the high bytes. `lane` has lane * 4 in each byte.
 __device__ __forceinline__ void count_word(const u32 word, const u32 lane) {
     const u32 low = ((word & 0x01010101u) << 7) | lane, high = (word >> 1) & 0x7f7f7f7fu;
     const u32 first_two = __byte_perm(low, high, 0x5140), last_two = __byte_perm(low, high, 0x7362);
@@ -82,8 +83,8 @@ __device__ __forceinline__ void count_chunk(const Chunk &chunk) {
         const u32 lane = threadIdx.x % WARP * 0x04040404u;
 #pragma unroll
         for (int i = 0; i < CHANNELS; ++i) {
-            count_word(woven_lumas(vectors[i].x, vectors[i].y), lane);
-            count_word(woven_lumas(vectors[i].z, vectors[i].w), lane);
+            count_word(packed_lumas(vectors[i].x, vectors[i].y), lane);
+            count_word(packed_lumas(vectors[i].z, vectors[i].w), lane);
         }
     } else {
         u32 words[4 * CHANNELS];
@@ -96,24 +97,24 @@ __device__ __forceinline__ void count_chunk(const Chunk &chunk) {
         }
 #pragma unroll
         for (int p = 0; p < CHUNK; ++p) {
-            const int b = CHANNELS * p + PLACE, g = CHANNELS * p + 1, r = CHANNELS * p + 2 - PLACE;
-            count_level(plane_of(static_cast<int>(byte_of(words[b / 4], b % 4)),
-                                 static_cast<int>(byte_of(words[g / 4], g % 4)),
-                                 static_cast<int>(byte_of(words[r / 4], r % 4))));
+            const int b = CHANNELS * p + CHANNEL, g = CHANNELS * p + 1, r = CHANNELS * p + 2 - CHANNEL;
+            count_level(level_of_color(static_cast<int>(byte_of(words[b / 4], b % 4)),
+                                       static_cast<int>(byte_of(words[g / 4], g % 4)),
+                                       static_cast<int>(byte_of(words[r / 4], r % 4))));
         }
     }
 }
 
-// A rectangle of real pixels, which may be empty. Its rows are cut into chunks at multiples of 16 bytes, so
-// the first and the last chunk of a row may stick out of it.
+// A rectangle of pixels without padding; it may be empty. Its rows are cut into chunks at multiples of 16 bytes,
+// so the first and the last chunk of a row may lie partly outside.
 struct Rectangle {
     const u8 *origin;
     i64 pitch;
     int width, height, chunks;
 };
 
-__device__ __forceinline__ Rectangle rectangle_of(const u8 *const origin, const i64 pitch, const int width,
-                                                  const int height) {
+__device__ __forceinline__ Rectangle make_rectangle(const u8 *const origin, const i64 pitch, const int width,
+                                                    const int height) {
     const bool aligned = is_aligned<CHUNK>(origin) && pitch % CHUNK == 0;
     const int chunks = (max(width, 0) + CHUNK - 1 + (aligned ? 0 : CHUNK - 1)) / CHUNK;
     return {origin, pitch, width, width > 0 ? max(height, 0) : 0, chunks};
@@ -124,29 +125,29 @@ __device__ __forceinline__ int column_of(const u8 *const row, const int chunk) {
     return chunk * CHUNK - (CHUNK - lead_pixels<CHUNK>(row)) % CHUNK;
 }
 
-// Count the chunks that do not stick out, BATCH at a time.
-__device__ __forceinline__ void count_whole_chunks(const Rectangle &area) {
+// Count the chunks that lie inside completely, BATCH at a time.
+__device__ __forceinline__ void count_full_chunks(const Rectangle &area) {
     const int items = area.chunks * area.height;
     for (int first = static_cast<int>(threadIdx.x); first < items; first += BATCH * THREADS) {
         Chunk batch[BATCH];
-        bool whole[BATCH];
+        bool full[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
             const int i = first + k * THREADS, y = i / area.chunks;
             const u8 *const row = area.origin + y * area.pitch;
             const int x = column_of(row, i - y * area.chunks);
-            whole[k] = i < items && x >= 0 && x + CHUNK <= area.width;
-            if (whole[k])
+            full[k] = i < items && x >= 0 && x + CHUNK <= area.width;
+            if (full[k])
                 batch[k] = read_chunk(row + static_cast<i64>(x) * CHANNELS);
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k)
-            if (whole[k])
+            if (full[k])
                 count_chunk(batch[k]);
     }
 }
 
-// Count the first and the last chunk of every row, where they stick out.
+// Count the first and the last chunk of each row where they lie partly outside.
 __device__ __forceinline__ void count_edges(const Rectangle &area) {
     for (int i = static_cast<int>(threadIdx.x); i < 2 * area.height; i += THREADS) {
         const u8 *const row = area.origin + i / 2 * area.pitch;
@@ -155,11 +156,11 @@ __device__ __forceinline__ void count_edges(const Rectangle &area) {
         const int first = max(x, 0), last = min(x + CHUNK, area.width);
         if (last - first < CHUNK && (i % 2 == 0 || last_chunk > 0))
             for (int p = first; p < last; ++p)
-                count_level(plane_at(row + static_cast<i64>(p) * CHANNELS));
+                count_level(level_at(row + static_cast<i64>(p) * CHANNELS));
     }
 }
 
-// Count the padding in columns left..right-1 and rows top..bottom-1, which may be none.
+// Count the padding in columns left..right-1 and rows top..bottom-1; the range may be empty.
 __device__ __forceinline__ void count_padding(const u8 *const pixels, const i64 pitch,
                                               const int *const source_x, const int *const source_y,
                                               const int left, const int right, const int top,
@@ -168,7 +169,7 @@ __device__ __forceinline__ void count_padding(const u8 *const pixels, const i64 
     for (int i = static_cast<int>(threadIdx.x); i < items; i += THREADS) {
         const int y = i / width, x = i - y * width;
         const u8 *const row = pixels + source_y[top + y] * pitch;
-        count_level(plane_at(row + static_cast<i64>(source_x[left + x]) * CHANNELS));
+        count_level(level_at(row + static_cast<i64>(source_x[left + x]) * CHANNELS));
     }
 }
 
@@ -177,8 +178,8 @@ __device__ __forceinline__ void clear_counts() {
         counts[i / (WARP / 4)][i % (WARP / 4)] = make_uint4(0, 0, 0, 0);
 }
 
-// The count of level threadIdx.x; neighbours start at different banks.
-__device__ __forceinline__ u32 sum_of_lanes() {
+// Total count of level threadIdx.x; adjacent threads start at different banks.
+__device__ __forceinline__ u32 sum_over_lanes() {
     u32 sum = 0;
 #pragma unroll
     for (u32 i = 0; i < WARP / 4; ++i) {
@@ -201,7 +202,7 @@ __device__ __forceinline__ i64 block_sum(i64 value) {
     return sum;
 }
 
-// Sum of the values of this thread and all before it.
+// Inclusive prefix sum over the threads of the block.
 __device__ __forceinline__ u32 block_scan(u32 value) {
     const u32 lane = threadIdx.x % WARP;
     for (u32 step = 1; step < WARP; step *= 2) {
@@ -218,8 +219,8 @@ __device__ __forceinline__ u32 block_scan(u32 value) {
     return value;
 }
 
-// Levels outside the range count as its ends (spec 9).
-__device__ __forceinline__ u32 folded(const u32 count) {
+// Limited range: counts of levels outside the range are added to its lowest and highest level (spec 9).
+__device__ __forceinline__ u32 fold_into_range(const u32 count) {
     if constexpr (!LIMITED)
         return count;
     const int level = static_cast<int>(threadIdx.x);
@@ -235,8 +236,8 @@ __device__ __forceinline__ bool in_range() {
     return level >= LOW && level <= HIGH;
 }
 
-// The level of a frame in which there is nothing to map.
-__device__ __forceinline__ u8 plain_level() {
+// LUT entry of a frame with one single level.
+__device__ __forceinline__ u8 rescaled_level() {
     return static_cast<u8>(min(max(static_cast<int>(threadIdx.x), LOW), HIGH));
 }
 
@@ -244,8 +245,8 @@ __device__ __forceinline__ u8 level_of(const u32 count, const float scale) {
     return static_cast<u8>(LOW + min(__float2int_rn(__fmul_rn(__uint2float_rn(count), scale)), SPAN));
 }
 
-// Levels below the range map as its lower end; those above do by themselves.
-__device__ __forceinline__ u8 extended(const u8 level) {
+// Levels below the range map to the entry of its lowest level; levels above it need no extra step.
+__device__ __forceinline__ u8 extend_low_end(const u8 level) {
     if constexpr (!LIMITED)
         return level;
     const int thread = static_cast<int>(threadIdx.x);
@@ -255,56 +256,57 @@ __device__ __forceinline__ u8 extended(const u8 level) {
     return thread < LOW ? lowest_level : level;
 }
 
-// Spec 4.2 to 4.4. `count` is folded, here and below.
+// Spec 4.2 to 4.4. `count` is folded into the range, here and below.
 __device__ u8 clipped_level(u32 count, const int limit, const float scale) {
     if (limit > 0) {
         constexpr u32 SIZE = SPAN + 1;
-        const u32 most = static_cast<u32>(limit), place = threadIdx.x - LOW;
-        const u32 excess = static_cast<u32>(block_sum(count - min(count, most)));
+        const u32 max_count = static_cast<u32>(limit), index = threadIdx.x - LOW;
+        const u32 excess = static_cast<u32>(block_sum(count - min(count, max_count)));
         const u32 remainder = excess % SIZE, step = max(SIZE / max(remainder, 1u), 1u);
-        const u32 share = excess / SIZE + (place % step == 0 && place / step < remainder);
-        count = min(count, most) + (in_range() ? share : 0);
+        const u32 share = excess / SIZE + (index % step == 0 && index / step < remainder);
+        count = min(count, max_count) + (in_range() ? share : 0);
     }
-    return extended(level_of(block_scan(count), scale));
+    return extend_low_end(level_of(block_scan(count), scale));
 }
 
-// Spec 2. The first non-empty bin is the one whose cumulative count is its own.
+// Spec 2. The first non-empty bin is the bin whose cumulative count equals its count.
 __device__ u8 equalized_level(const u32 count, const u32 pixels) {
     const u32 below = block_scan(count);
     const u32 lowest = static_cast<u32>(block_sum(count == below ? count : 0));
     if (lowest == pixels)
-        return plain_level();
+        return rescaled_level();
     const float scale = __fdiv_rn(static_cast<float>(SPAN), __uint2float_rn(pixels - lowest));
     return level_of(below - min(below, lowest), scale);
 }
 
-// Spec 8: a straight line between two percentiles, each found as the number of levels before it.
+// Spec 8: linear stretch between two percentiles. Each percentile is the number of levels below it.
 __device__ u8 stretched_level(const u32 count, const u32 pixels) {
     const i64 below = 1000 * static_cast<i64>(block_scan(count)), n = pixels;
     const int first = LOW + static_cast<int>(block_sum(in_range() && below < n));
     const int last = LOW + static_cast<int>(block_sum(in_range() && below < 999 * n));
     if (first == last)
-        return plain_level();
+        return rescaled_level();
     const float scale = __fdiv_rn(static_cast<float>(SPAN), static_cast<float>(last - first));
     const int above = min(max(static_cast<int>(threadIdx.x) - first, 0), last - first);
     return level_of(static_cast<u32>(above), scale);
 }
 
-// Spec 13 and the distance w of spec 7, of a tile of `pixels`.
-__device__ void measure(const u32 count, const u32 pixels, double *const deviation, i64 *const distance) {
+// Heat map values of a tile of `pixels` pixels: spec 13, and the distance w of spec 7.
+__device__ void compute_heatmap(const u32 count, const u32 pixels, double *const deviation,
+                                i64 *const distance) {
     const i64 n = pixels, level = threadIdx.x;
     const i64 first = block_sum(count * level), second = block_sum(count * level * level);
-    const i64 apart = block_sum(llabs(LEVELS * static_cast<i64>(block_scan(count)) - n * (level + 1)));
+    const i64 distance_sum = block_sum(llabs(LEVELS * static_cast<i64>(block_scan(count)) - n * (level + 1)));
     if (threadIdx.x == 0) {
         const double s0 = static_cast<double>(n), s1 = static_cast<double>(first);
         const double variance = __dsub_rn(__dmul_rn(s0, static_cast<double>(second)), __dmul_rn(s1, s1));
         *deviation = __ddiv_rn(__dsqrt_rn(variance > 0.0 ? variance : 0.0), s0);
-        *distance = apart / LEVELS * 65536 / (LEVELS * n);
+        *distance = distance_sum / LEVELS * 65536 / (LEVELS * n);
     }
 }
 
-// Tell that this block has written its counts; then `is_last_of_*` say whether all others have, and what they
-// wrote can be read. The counters return to 0 by themselves.
+// Signal that this block has written its counts. Afterwards `is_last_of_*` are true in the last block to arrive,
+// which can then read the counts of all others. The counters wrap around to 0.
 __device__ __forceinline__ void arrive(u32 *const counters, const u32 tile, const u32 tiles,
                                        const u32 parts) {
     __threadfence();
@@ -334,11 +336,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     clear_counts();
     __syncthreads();
     const u8 *const origin = pixels + top * pitch + static_cast<i64>(left) * CHANNELS;
-    const Rectangle inside = rectangle_of(origin, pitch, min(right, width) - left, min(bottom, height) - top);
-    count_whole_chunks(inside);
+    const Rectangle inside =
+        make_rectangle(origin, pitch, min(right, width) - left, min(bottom, height) - top);
+    count_full_chunks(inside);
     count_edges(inside);
     __syncthreads();
-    u32 count = sum_of_lanes();
+    u32 count = sum_over_lanes();
     if (count > 0)
         atomicAdd(&totals[(tile * parts + part) % REPLICAS * LEVELS + level], count);
 
@@ -349,7 +352,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                           min(bottom, height));
             count_padding(pixels, pitch, source_x, source_y, left, right, max(top, height), bottom);
             __syncthreads();
-            count = sum_of_lanes();
+            count = sum_over_lanes();
         }
         partials[(tile * parts + part) * LEVELS + level] = count;
     }
@@ -360,9 +363,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
         for (u32 other = 0; other < parts; ++other)
             sum += __ldcg(&partials[(tile * parts + other) * LEVELS + level]);
         if constexpr (CLAHE)
-            luts[tile * LEVELS + level] = clipped_level(folded(sum), limit, scale);
+            luts[tile * LEVELS + level] = clipped_level(fold_into_range(sum), limit, scale);
         if constexpr (HEATMAP)
-            measure(sum, static_cast<u32>(tile_width * tile_height), &deviation[tile], &distance[tile]);
+            compute_heatmap(sum, static_cast<u32>(tile_width * tile_height), &deviation[tile],
+                            &distance[tile]);
     }
     if (is_last_of_all) {
         u32 sum = 0;
@@ -375,10 +379,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
             luts[level] = static_cast<u8>(level);
         const u32 all = static_cast<u32>(width) * static_cast<u32>(height);
         if constexpr (MODE == 1)
-            luts[level] = equalized_level(folded(sum), all);
+            luts[level] = equalized_level(fold_into_range(sum), all);
         if constexpr (MODE == 2)
-            luts[level] = clipped_level(folded(sum), limit, scale);
+            luts[level] = clipped_level(fold_into_range(sum), limit, scale);
         if constexpr (MODE == 4)
-            luts[level] = stretched_level(folded(sum), all);
+            luts[level] = stretched_level(fold_into_range(sum), all);
     }
 }

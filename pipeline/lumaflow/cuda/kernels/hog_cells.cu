@@ -1,11 +1,11 @@
-// Plain histograms of oriented gradients of 8x8 cells (spec 10, compact).
+// Compact HOG: one histogram of 9 bins per cell of 8x8 pixels, without blocks (docs/spec.md 10).
 //
-// Launch: grid (16 cells side by side, runs of rows of cells), 128 threads: a thread takes a row of a cell.
-// Shared memory: 11,776 bytes: 9 words a thread, pixels.
+// Launch: grid (groups of 16 adjacent cells, groups of rows of cells), 128 threads: one per cell row.
+// Shared memory: 11,776 bytes: 9 floats per thread, square roots of the pixels.
 //
 //   luma   (height, width) u8, rows `pitch` bytes apart
-//   gamma  (256): square roots
-//   hog    (rows, columns, 9)
+//   gamma  (256) f32: square root of each level
+//   hog    (rows, columns, 9) f32
 #include "hog.cuh"
 
 __shared__ float sums[BINS][THREADS];
@@ -20,13 +20,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 5)
     const u32 thread = threadIdx.x;
     const Reader reader = reader_of(luma, pitch, width, height, first * CELL);
     load_gamma(gamma);
-    Ahead ahead = read_pixels(reader, top * CELL);
+    Prefetched prefetched = prefetch_pixels(reader, top * CELL);
     __syncthreads();
     for (int y = top; y < bottom; ++y) {
-        store_roots(ahead);
+        store_sqrt_levels(prefetched);
         __syncthreads();
         if (y + 1 < bottom)
-            ahead = read_pixels(reader, (y + 1) * CELL);
+            prefetched = prefetch_pixels(reader, (y + 1) * CELL);
 #pragma unroll
         for (int k = 0; k < BINS; ++k)
             sums[k][thread] = 0.0f;

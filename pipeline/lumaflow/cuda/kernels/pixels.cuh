@@ -1,20 +1,19 @@
-// Pixels in memory, shared by the kernels that read frames: 16-byte pieces where the address allows it,
-// single bytes elsewhere, and the plane that is mapped in a colour frame (spec 9).
+// 8-bit pixels in memory: alignment for 16-byte loads, and the level of a colour pixel (docs/spec.md 9).
 //
-// Defines: CHANNELS 1 (gray8, luma beside its chroma), 2 (yuyv, uyvy), 3 (bgr24, rgb24) or 4 (bgra32); VALUE 1
-// (the largest channel) or 0 (luma); PLACE, the channel of the luma of 2, and of blue of 3 or 4.
+// Defines: CHANNELS 1 (gray8, luma plane), 2 (yuyv, uyvy), 3 (bgr24, rgb24) or 4 (bgra32); VALUE 1 (level is the
+// largest channel) or 0 (luma); CHANNEL, the index of luma (2 channels) or of blue (3 or 4 channels).
 #pragma once
-#ifndef PLACE
-#define PLACE 0
+#ifndef CHANNEL
+#define CHANNEL 0
 #endif
 
 #include "types.cuh"
 
-// A run of 16 pixels whose first byte lies on a multiple of 16 can be read in CHANNELS loads of 16 bytes.
+// 16 pixels whose first byte is aligned to 16 bytes are read with CHANNELS loads of 16 bytes.
 constexpr int CHUNK = 16;
 
-// Pixels before the first one whose address is a multiple of `BYTES` (a power of two up to 16). With 3 bytes
-// a pixel that is 5a of them, for a + 3 * 5a = 16a. Pixels of 2 and of 4 bytes lie at multiples of their size.
+// Number of pixels before the first pixel aligned to `BYTES` (a power of two up to 16). With 3 bytes per pixel
+// this is 5a, because a + 3 * 5a = 16a. Pixels of 2 and 4 bytes are aligned to their size.
 template <int BYTES> __device__ __forceinline__ int lead_pixels(const u8 *const row) {
     const u32 address = static_cast<u32>(reinterpret_cast<u64>(row));
     return static_cast<int>(CHANNELS == 3 ? address * 5u % BYTES : (0u - address) % BYTES / CHANNELS);
@@ -34,17 +33,17 @@ __device__ __forceinline__ int luma_of(const int b, const int g, const int r) {
     return (4899 * r + 9617 * g + 1868 * b + 8192) >> 14;
 }
 
-// The level of a colour that is counted and mapped.
-__device__ __forceinline__ int plane_of(const int b, const int g, const int r) {
+// The level of a colour pixel that is counted and mapped: value or luma.
+__device__ __forceinline__ int level_of_color(const int b, const int g, const int r) {
     return VALUE ? max(max(b, g), r) : luma_of(b, g, r);
 }
 
-// The same of a pixel in memory.
-__device__ __forceinline__ int plane_at(const u8 *const pixel) {
-    return CHANNELS <= 2 ? pixel[PLACE] : plane_of(pixel[PLACE], pixel[1], pixel[2 - PLACE]);
+// The same for a pixel in memory.
+__device__ __forceinline__ int level_at(const u8 *const pixel) {
+    return CHANNELS <= 2 ? pixel[CHANNEL] : level_of_color(pixel[CHANNEL], pixel[1], pixel[2 - CHANNEL]);
 }
 
-// The lumas of four woven pixels, side by side.
-__device__ __forceinline__ u32 woven_lumas(const u32 first_two, const u32 last_two) {
-    return __byte_perm(first_two, last_two, PLACE == 0 ? 0x6420 : 0x7531);
+// The luma of four packed 4:2:2 pixels.
+__device__ __forceinline__ u32 packed_lumas(const u32 first_two, const u32 last_two) {
+    return __byte_perm(first_two, last_two, CHANNEL == 0 ? 0x6420 : 0x7531);
 }

@@ -1,109 +1,113 @@
-// Turns a plane so that its rows become columns (spec 12): source pixel (u, v) goes to row u and column v, each
-// counted from its far end if told so. Exact moves.
+// Transposes a plane, with optional flips (docs/spec.md 12): source pixel (u, v) goes to row u and column v of the
+// output. Pixels are moved unchanged.
 //
 // A tile is transposed twice: pixels within words in registers, words within the tile through shared memory.
-// Words are stored where no two lanes meet in a bank, neither along a row nor along a column.
+// The tile is swizzled so that neither row nor column accesses have bank conflicts.
 //
-// Launch: grid (tiles along the source's rows, tiles along its columns), 256 threads; a tile has 32 words of
-// pixels each way, or 32 pixels where a pixel fits no word. Shared memory: at most 16,384 bytes.
+// Launch: grid (tiles along the source's rows, tiles along its columns), 256 threads; a tile is 32x32 words of
+// pixels, or 32x32 pixels where a pixel is larger than a word. Shared memory: at most 16,384 bytes.
 //
-//   source (height, width) pixels, rows `pitch` bytes apart
-//   out    (width, height) pixels, rows `out_pitch` bytes apart; shares no memory with the source
-//   up, left: rows (columns) of the source are counted from the last one
+//   pixels     (height, width), rows `pitch` bytes apart
+//   out_pixels (width, height), rows `out_pitch` bytes apart; must not overlap the source
+//   flip_y, flip_x: reverse the order of the source's rows, of its columns
 //
-// Defines: PIXEL, bytes of one: 1, 2, 3, 4, 6 or 8; NAIVE 1: pixel by pixel, columns read straight from
-// memory, to be measured against.
-#include "moves.cuh"
+// Defines: PIXEL_BYTES 1, 2, 3, 4, 6 or 8; NAIVE 1 copies pixel by pixel, with column accesses to global memory
+// (the baseline of the benchmark).
+#include "pixel_words.cuh"
 
 constexpr int LANES = 32;
 constexpr int THREADS = 256;
-constexpr int SIDE = LANES * PER; // pixels of a tile
+constexpr int SIDE = LANES * PIXELS_PER_WORD; // pixels per side of a tile
 constexpr int WARPS = THREADS / LANES;
-static_assert(LANES % WARPS == 0, "a warp takes as many groups of rows as any other");
+static_assert(LANES % WARPS == 0, "each warp loads the same number of groups of rows");
 
-// Rows are those of the source's columns.
+// [source column][group of source rows]
 __shared__ Word tile[SIDE][LANES];
 
-// PER words of one pixel column each, of PER words of one row each.
+// Transpose a small square of pixels: PIXELS_PER_WORD words of one row each become words of one column each.
 __device__ __forceinline__ void transpose_words(Word *const words) {
-#if PIXEL == 1
+#if PIXEL_BYTES == 1
     const u32 a = __byte_perm(words[0], words[1], 0x5140), b = __byte_perm(words[2], words[3], 0x5140);
     const u32 c = __byte_perm(words[0], words[1], 0x7362), d = __byte_perm(words[2], words[3], 0x7362);
     words[0] = __byte_perm(a, b, 0x5410);
     words[1] = __byte_perm(a, b, 0x7632);
     words[2] = __byte_perm(c, d, 0x5410);
     words[3] = __byte_perm(c, d, 0x7632);
-#elif PIXEL == 2
+#elif PIXEL_BYTES == 2
     const u32 first = __byte_perm(words[0], words[1], 0x5410);
     words[1] = __byte_perm(words[0], words[1], 0x7632);
     words[0] = first;
 #endif
 }
 
-__device__ __forceinline__ void move_naively(const Plane &source, const bool left, const Target &out) {
+__device__ __forceinline__ void transpose_naive(const Plane &source, const bool flip_x, const Output &out) {
     const int x = static_cast<int>(blockIdx.y) * SIDE, y = static_cast<int>(blockIdx.x) * SIDE;
     for (int i = static_cast<int>(threadIdx.x); i < SIDE * SIDE; i += THREADS) {
-        const int v = x + i % SIDE, u = y + i / SIDE; // along a row of the out
+        const int v = x + i % SIDE, u = y + i / SIDE; // along an output row
         if (v < source.height && u < source.width)
-            out.pixel(left ? source.width - 1 - u : u, out.backwards ? source.height - 1 - v : v) =
+            out.pixel(flip_x ? source.width - 1 - u : u, out.reversed ? source.height - 1 - v : v) =
                 source.pixel(v, u);
     }
 }
 
-// Whether all words of a whole tile can be read, and put, without a look at the borders.
-__device__ __forceinline__ bool is_whole(const Plane &source, const Target &out, const int u, const int v) {
+// Whether the tile lies inside the plane and all its words are aligned, so no bounds checks are needed.
+__device__ __forceinline__ bool is_full_tile(const Plane &source, const Output &out, const int u,
+                                             const int v) {
     const u64 all = reinterpret_cast<u64>(source.pixels) | static_cast<u64>(source.pitch) |
                     reinterpret_cast<u64>(out.pixels) | static_cast<u64>(out.pitch) |
-                    static_cast<u64>(out.backwards ? source.height * PIXEL : 0);
-    return PER > 1 && u + SIDE <= source.width && v + SIDE <= source.height && all % sizeof(Word) == 0;
+                    static_cast<u64>(out.reversed ? source.height * PIXEL_BYTES : 0);
+    return PIXELS_PER_WORD > 1 && u + SIDE <= source.width && v + SIDE <= source.height &&
+           all % sizeof(Word) == 0;
 }
 
-template <bool WHOLE>
-__device__ __forceinline__ void move(const Plane &source, const bool left, const Target &out) {
+template <bool FULL>
+__device__ __forceinline__ void transpose_tile(const Plane &source, const bool flip_x, const Output &out) {
     const int lane = static_cast<int>(threadIdx.x) % LANES, warp = static_cast<int>(threadIdx.x) / LANES;
     const int u = static_cast<int>(blockIdx.x) * SIDE, v = static_cast<int>(blockIdx.y) * SIDE;
-    const u8 *from =
-        source.pixels + (v + warp * PER) * source.pitch + static_cast<i64>(u + lane * PER) * PIXEL;
+    const u8 *from = source.pixels + (v + warp * PIXELS_PER_WORD) * source.pitch +
+                     static_cast<i64>(u + lane * PIXELS_PER_WORD) * PIXEL_BYTES;
 #pragma unroll
     for (int k = 0; k < LANES / WARPS; ++k) {
-        const int group = warp + k * WARPS; // of PER rows
-        Word words[PER];
+        const int group = warp + k * WARPS; // of PIXELS_PER_WORD rows
+        Word words[PIXELS_PER_WORD];
 #pragma unroll
-        for (int i = 0; i < PER; ++i)
-            words[i] = WHOLE ? *reinterpret_cast<const Word *>(from + i * source.pitch)
-                             : source.word(v + group * PER + i, u + lane * PER);
-        from += WARPS * PER * source.pitch;
+        for (int i = 0; i < PIXELS_PER_WORD; ++i)
+            words[i] = FULL ? *reinterpret_cast<const Word *>(from + i * source.pitch)
+                            : source.word(v + group * PIXELS_PER_WORD + i, u + lane * PIXELS_PER_WORD);
+        from += WARPS * PIXELS_PER_WORD * source.pitch;
         transpose_words(words);
 #pragma unroll
-        for (int i = 0; i < PER; ++i)
-            tile[lane * PER + i][group ^ lane] = words[i];
+        for (int i = 0; i < PIXELS_PER_WORD; ++i)
+            tile[lane * PIXELS_PER_WORD + i][group ^ lane] = words[i];
     }
     __syncthreads();
-    const int first = v + lane * PER, place = out.backwards ? out.width - PER - first : first;
-    const int row = left ? source.width - 1 - u - warp : u + warp;
-    const i64 down = left ? -WARPS * out.pitch : WARPS * out.pitch;
-    u8 *to = out.pixels + row * out.pitch + static_cast<i64>(place) * PIXEL;
+    const int first = v + lane * PIXELS_PER_WORD,
+              place = out.reversed ? out.width - PIXELS_PER_WORD - first : first;
+    const int row = flip_x ? source.width - 1 - u - warp : u + warp;
+    const i64 down = flip_x ? -WARPS * out.pitch : WARPS * out.pitch;
+    u8 *to = out.pixels + row * out.pitch + static_cast<i64>(place) * PIXEL_BYTES;
 #pragma unroll
     for (int k = 0; k < SIDE / WARPS; ++k) {
         const int column = warp + k * WARPS;
-        const Word word = tile[column][lane ^ (column / PER)];
-        if constexpr (WHOLE)
-            *reinterpret_cast<Word *>(to) = out.backwards ? reversed(word) : word;
+        const Word word = tile[column][lane ^ (column / PIXELS_PER_WORD)];
+        if constexpr (FULL)
+            *reinterpret_cast<Word *>(to) = out.reversed ? reverse_word(word) : word;
         else if (u + column < source.width)
-            out.put(left ? source.width - 1 - u - column : u + column, first, word);
+            out.store(flip_x ? source.width - 1 - u - column : u + column, first, word);
         to += down;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     transpose(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
-              const int up, const int left, u8 *const __restrict__ turned, const i64 out_pitch) {
+              const int flip_y, const int flip_x, u8 *const __restrict__ out_pixels, const i64 out_pitch) {
     const Plane source = {pixels, pitch, width, height};
-    const Target out = {turned, out_pitch, height, up != 0};
+    const Output out = {out_pixels, out_pitch, height, flip_y != 0};
     if constexpr (NAIVE)
-        move_naively(source, left != 0, out);
-    else if (is_whole(source, out, static_cast<int>(blockIdx.x) * SIDE, static_cast<int>(blockIdx.y) * SIDE))
-        move<true>(source, left != 0, out);
+        transpose_naive(source, flip_x != 0, out);
+    else if (is_full_tile(source, out, static_cast<int>(blockIdx.x) * SIDE,
+                          static_cast<int>(blockIdx.y) * SIDE))
+        transpose_tile<true>(source, flip_x != 0, out);
     else
-        move<false>(source, left != 0, out);
+        transpose_tile<false>(source, flip_x != 0, out);
 }

@@ -1,4 +1,4 @@
-// Integers by their width, and whether an address lies at a multiple of a width; for all kernels.
+// Fixed-width integer types and an alignment check, for all kernels.
 #pragma once
 
 using u8 = unsigned char;

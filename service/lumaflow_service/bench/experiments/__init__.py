@@ -1,4 +1,9 @@
-"""`lumaflow bench seeds`: the experiments of the articles that lumaflow grew from, beside its own kernels."""
+"""`lumaflow bench experiments`: alternative kernels, compared with the production kernels.
+
+Histogram by atomics in global memory, in shared memory, and per warp. HOG and LBP by source of gradients,
+place of sums, and precision. Equalisation by launch size, stage, and frames in flight. Transposition with and
+without a shared-memory tile.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,15 +16,15 @@ from lumaflow_service.bench.experiments.transposition import measure_transpositi
 from lumaflow_service.bench.figure import Entry
 
 
-def measure_seeds(device: str, shown: Sequence[Frame]) -> Iterator[Entry]:
-    """Yield the figures of every experiment; `shown` are the 1080p gray8 frames that are described.
+def measure_experiments(device: str, images: Sequence[Frame]) -> Iterator[Entry]:
+    """Yield the figures of all experiments. Raises DeviceError if `device` is not a GPU.
 
-    Raises DeviceError when `device` is no GPU.
+    images : 1080p gray8 frames for HOG and LBP
     """
     if device == "cpu":
-        raise DeviceError("cpu was asked for; the seeds are timed on a GPU: give cuda or cuda:N")
+        raise DeviceError("expected a GPU, got cpu; experiments run on a GPU only: use cuda or cuda:N")
     index = int(device.removeprefix("cuda:"))
     yield from measure_histograms(index)
-    yield from measure_features(index, shown)
+    yield from measure_features(index, images)
     yield from measure_equalization(index)
     yield from measure_transposition(index)

@@ -1,4 +1,4 @@
-"""GPU time of the seeds' kernels, by graph replay; pictures take turns."""
+"""GPU time of the experiment kernels, measured by graph replay; images are used in turn."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,118 +19,120 @@ from lumaflow.geometry import Geometry
 from lumaflow.options import HogLayout, LbpMapping
 from lumaflow.tables import hog_gamma, hog_shape, hog_weights, lbp_labels
 
-STEPS = 8  # the slowest of them take milliseconds
+STEPS = 8  # the slowest kernels take milliseconds
 REPEATS = 10
 LEVELS = 256
-KINDS = (np.float32, np.float16)
+DTYPES = (np.float32, np.float16)
 TEXTURE, SHARED_TILE = 1, 2
-"""Values of READ of `seed_gradient`."""
+"""Values of READ_FROM of `experiment_gradients`."""
 SHARED = 1
-"""Value of SUM of `seed_hog`."""
+"""Value of SUM_IN of `experiment_hog`."""
 
-Pictures = Sequence[NDArray[np.uint8]]
+Images = Sequence[NDArray[np.uint8]]
 Enqueue = Callable[[Any, Any], None]
-"""Puts the job on one picture, or on what was made of it, on a stream."""
+"""Enqueues the kernel for one input (second argument) on a stream (first argument)."""
 
 
-def time_count(
-    index: int, pictures: Pictures, where: int, wide: int, blocks: int, threads: int
+def time_histogram(
+    index: int, images: Images, count_in: int, vector: int, blocks: int, threads: int
 ) -> list[float]:
-    """Seconds of `seed_histogram` with these defines and this launch, without clearing its bins."""
+    """Seconds of `experiment_histogram` with these defines and this launch; the bins are not cleared."""
     with _device(index):
         bins = cupy.zeros(LEVELS, cupy.uint32)
-        kernel = _compiled("seed_histogram", WHERE=where, WIDE=wide, PARTS=0)
+        kernel = _compiled("experiment_histogram", COUNT_IN=count_in, VECTOR=vector, PER_BLOCK=0)
         return _time(
-            _placed(pictures),
-            lambda stream, pixels: launch.count(stream, kernel, pixels, bins, blocks, threads),
+            _upload(images),
+            lambda stream, pixels: launch.histogram(stream, kernel, pixels, bins, blocks, threads),
         )
 
 
-def time_stages(
-    index: int, pictures: Pictures, wide: int, blocks: int, threads: int
-) -> dict[str, list[float]]:
-    """Seconds of equalisation stage by stage: a histogram a block, their merge, the LUT, its use."""
+def time_stages(index: int, images: Images, vector: int, blocks: int, threads: int) -> dict[str, list[float]]:
+    """Seconds of each stage of equalisation: histogram per block, sum, LUT, apply."""
     with _device(index):
         parts, bins = cupy.zeros((blocks, LEVELS), cupy.uint32), cupy.zeros(LEVELS, cupy.uint32)
-        lut, enhanced = cupy.zeros(LEVELS, cupy.uint8), cupy.empty(pictures[0].shape, cupy.uint8)
-        count, merge = _compiled("seed_histogram", WHERE=1, WIDE=wide, PARTS=1), _compiled("seed_merge")
-        equalize, see = _compiled("seed_equalize"), _compiled("seed_lut", WIDE=wide)
+        lut, enhanced = cupy.zeros(LEVELS, cupy.uint8), cupy.empty(images[0].shape, cupy.uint8)
+        histogram = _compiled("experiment_histogram", COUNT_IN=1, VECTOR=vector, PER_BLOCK=1)
+        total, build = _compiled("experiment_sum_histograms"), _compiled("experiment_build_lut")
+        apply = _compiled("experiment_apply_lut", VECTOR=vector)
         stages: dict[str, Enqueue] = {
-            "block histogram": lambda at, pixels: launch.count(at, count, pixels, parts, blocks, threads),
-            "merge": lambda at, pixels: launch.merge(at, merge, parts, bins),
-            "LUT": lambda at, pixels: launch.equalize(at, equalize, bins, lut),
-            "apply": lambda at, pixels: launch.see(at, see, pixels, lut, enhanced, blocks, threads),
+            "block histogram": lambda stream, pixels: launch.histogram(
+                stream, histogram, pixels, parts, blocks, threads
+            ),
+            "merge": lambda stream, pixels: launch.sum_histograms(stream, total, parts, bins),
+            "LUT": lambda stream, pixels: launch.build_lut(stream, build, bins, lut),
+            "apply": lambda stream, pixels: launch.apply_lut(
+                stream, apply, pixels, lut, enhanced, blocks, threads
+            ),
         }
-        return {name: _time(_placed(pictures), enqueue) for name, enqueue in stages.items()}
+        return {name: _time(_upload(images), enqueue) for name, enqueue in stages.items()}
 
 
-def time_see(index: int, pictures: Pictures, wide: int, blocks: int, threads: int) -> list[float]:
-    """Seconds of `seed_lut` with this define and this launch."""
+def time_apply_lut(index: int, images: Images, vector: int, blocks: int, threads: int) -> list[float]:
+    """Seconds of `experiment_apply_lut` with this define and this launch."""
     with _device(index):
-        lut, enhanced = (
-            cupy.arange(LEVELS, dtype=cupy.uint8)[::-1].copy(),
-            cupy.empty(pictures[0].shape, cupy.uint8),
-        )
-        kernel = _compiled("seed_lut", WIDE=wide)
+        lut = cupy.arange(LEVELS, dtype=cupy.uint8)[::-1].copy()
+        enhanced = cupy.empty(images[0].shape, cupy.uint8)
+        kernel = _compiled("experiment_apply_lut", VECTOR=vector)
         return _time(
-            _placed(pictures),
-            lambda stream, pixels: launch.see(stream, kernel, pixels, lut, enhanced, blocks, threads),
+            _upload(images),
+            lambda stream, pixels: launch.apply_lut(stream, kernel, pixels, lut, enhanced, blocks, threads),
         )
 
 
-def time_transpose(index: int, pictures: Pictures, way: int) -> list[float]:
-    """Seconds of `seed_transpose` with this define."""
+def time_transpose(index: int, images: Images, method: int) -> list[float]:
+    """Seconds of `experiment_transpose` with this define."""
     with _device(index):
-        out, kernel = cupy.empty(pictures[0].shape[::-1], cupy.uint8), _compiled("seed_transpose", WAY=way)
-        return _time(_placed(pictures), lambda stream, pixels: launch.transpose(stream, kernel, pixels, out))
+        out = cupy.empty(images[0].shape[::-1], cupy.uint8)
+        kernel = _compiled("experiment_transpose", METHOD=method)
+        return _time(_upload(images), lambda stream, pixels: launch.transpose(stream, kernel, pixels, out))
 
 
-def time_lbp(index: int, pictures: Pictures, where: int) -> list[float]:
-    """Seconds of `seed_lbp` with this define, without clearing its cells."""
+def time_lbp(index: int, images: Images, count_in: int) -> list[float]:
+    """Seconds of `experiment_lbp` with this define; the cells are not cleared."""
     with _device(index):
-        height, width = pictures[0].shape
+        height, width = images[0].shape
         side, labels = launch.LBP_CELL, LbpMapping.UNIFORM.labels
         cells = cupy.zeros((-(-height // side), -(-width // side), labels), cupy.uint32)
-        table, kernel = cupy.asarray(lbp_labels(LbpMapping.UNIFORM)), _compiled("seed_lbp", WHERE=where)
+        table = cupy.asarray(lbp_labels(LbpMapping.UNIFORM))
+        kernel = _compiled("experiment_lbp", COUNT_IN=count_in)
+        return _time(_upload(images), lambda stream, luma: launch.lbp(stream, kernel, luma, table, cells))
+
+
+def time_gradients(index: int, images: Images, read_from: int, fp16: int) -> list[float]:
+    """Seconds of `experiment_gradients` with these defines."""
+    with _device(index):
+        out, gamma = cupy.empty((*images[0].shape, 2), DTYPES[fp16]), cupy.asarray(hog_gamma())
+        kernel = _compiled("experiment_gradients", READ_FROM=read_from, FP16=fp16)
+        planes = _upload(images)
+        textures = [texture_of(pixels) for pixels in planes] if read_from == TEXTURE else []
         return _time(
-            _placed(pictures), lambda stream, luma: launch.describe_lbp(stream, kernel, luma, table, cells)
+            [np.uint64(texture.ptr) for texture in textures] or planes,
+            lambda stream, source: launch.gradients(stream, kernel, source, gamma, out),
         )
 
 
-def time_gradients(index: int, pictures: Pictures, read: int, half: int) -> list[float]:
-    """Seconds of `seed_gradient` with these defines."""
+def time_hog(index: int, images: Images, sum_in: int, fp16: int) -> list[float]:
+    """Seconds of `experiment_hog` with these defines; the gradients are computed beforehand."""
     with _device(index):
-        gradients = cupy.empty((*pictures[0].shape, 2), KINDS[half])
-        gamma, kernel = cupy.asarray(hog_gamma()), _compiled("seed_gradient", READ=read, HALF=half)
-        placed = _placed(pictures)
-        textures = [texture_of(pixels) for pixels in placed] if read == TEXTURE else []
-        return _time(
-            [np.uint64(texture.ptr) for texture in textures] or placed,
-            lambda stream, experiment_source: launch.take_gradients(
-                stream, kernel, experiment_source, gamma, gradients
-            ),
-        )
+        gradients = [_gradients(image, fp16) for image in images]
+        enqueue, _ = _prepare_hog(images[0].shape, sum_in, fp16)
+        return _time(gradients, enqueue)
 
 
-def time_hog(index: int, pictures: Pictures, sums: int, half: int) -> list[float]:
-    """Seconds of `seed_hog` with these defines, of gradients that lie there already."""
+def compute_hog(index: int, image: NDArray[np.uint8], fp16: int) -> NDArray[np.float32]:
+    """HOG by `experiment_gradients` and `experiment_hog`, stored as float32 or float16.
+
+    Returns (rows, columns, 36) float32.
+    """
     with _device(index):
-        taken = [_gradients(picture, half) for picture in pictures]
-        enqueue, _ = _describing(pictures[0].shape, sums, half)
-        return _time(taken, enqueue)
-
-
-def describe(index: int, picture: NDArray[np.uint8], half: int) -> NDArray[np.float32]:
-    """The (rows, columns, 36) descriptors by `seed_gradient` and `seed_hog`, stored in f32 or f16."""
-    with _device(index):
-        enqueue, hog = _describing(picture.shape, SHARED, half)
-        enqueue(cupy.cuda.get_current_stream(), _gradients(picture, half))
-        found: NDArray[np.float32] = hog.get().astype(np.float32)
-        return found
+        enqueue, hog = _prepare_hog(image.shape, SHARED, fp16)
+        enqueue(cupy.cuda.get_current_stream(), _gradients(image, fp16))
+        result: NDArray[np.float32] = hog.get().astype(np.float32)
+        return result
 
 
 def texture_of(pixels: Any) -> Any:
-    """A texture of (H, W) uint8 pixels on the device, read as they are, by column and row."""
+    """A texture object of (H, W) uint8 pixels on the device; integer coordinates, no filter."""
     channel = texture.ChannelFormatDescriptor(8, 0, 0, 0, runtime.cudaChannelFormatKindUnsigned)
     height, width = pixels.shape
     resource = texture.ResourceDescriptor(
@@ -147,47 +149,47 @@ def texture_of(pixels: Any) -> Any:
     return texture.TextureObject(resource, reading)
 
 
-def _gradients(picture: NDArray[np.uint8], half: int) -> Any:
-    gradients, gamma = cupy.empty((*picture.shape, 2), KINDS[half]), cupy.asarray(hog_gamma())
-    kernel = _compiled("seed_gradient", READ=SHARED_TILE, HALF=half)
+def _gradients(image: NDArray[np.uint8], fp16: int) -> Any:
+    out, gamma = cupy.empty((*image.shape, 2), DTYPES[fp16]), cupy.asarray(hog_gamma())
+    kernel = _compiled("experiment_gradients", READ_FROM=SHARED_TILE, FP16=fp16)
     stream = cupy.cuda.get_current_stream()
-    launch.take_gradients(stream, kernel, cupy.asarray(picture), gamma, gradients)
+    launch.gradients(stream, kernel, cupy.asarray(image), gamma, out)
     stream.synchronize()
-    return gradients
+    return out
 
 
-def _describing(shape: tuple[int, ...], sums: int, half: int) -> tuple[Enqueue, Any]:
-    """What describes gradients of frames of this shape, and where it puts the descriptors."""
-    fields = hog_shape(Geometry(shape[1], shape[0], PixelFormat.GRAY8), HogLayout.OPENCV)
-    hog, scratch = cupy.empty(fields, KINDS[half]), cupy.zeros(fields, np.float32)
-    weights, kernel = cupy.asarray(hog_weights()), _compiled("seed_hog", SUM=sums, HALF=half)
+def _prepare_hog(shape: tuple[int, ...], sum_in: int, fp16: int) -> tuple[Enqueue, Any]:
+    """The function that enqueues HOG for gradients of this shape, and its output array."""
+    hog_size = hog_shape(Geometry(shape[1], shape[0], PixelFormat.GRAY8), HogLayout.OPENCV)
+    hog, scratch = cupy.empty(hog_size, DTYPES[fp16]), cupy.zeros(hog_size, np.float32)
+    weights, kernel = cupy.asarray(hog_weights()), _compiled("experiment_hog", SUM_IN=sum_in, FP16=fp16)
 
     def enqueue(stream: Any, gradients: Any) -> None:
-        launch.describe_hog(stream, kernel, gradients, weights, scratch, hog)
+        launch.hog(stream, kernel, gradients, weights, scratch, hog)
 
     return enqueue, hog
 
 
-def _placed(pictures: Pictures) -> list[Any]:
-    return [cupy.asarray(picture) for picture in pictures]
+def _upload(images: Images) -> list[Any]:
+    return [cupy.asarray(image) for image in images]
 
 
 def _compiled(kernel: str, **defines: int) -> Kernel:
-    chosen = experiment_source(kernel, **defines)
-    compiled: Kernel = cupy.RawModule(code=chosen.text, options=chosen.flags).get_function(kernel)
+    source = experiment_source(kernel, **defines)
+    compiled: Kernel = cupy.RawModule(code=source.text, options=source.flags).get_function(kernel)
     return compiled
 
 
-def _time(sources: Sequence[Any], enqueue: Enqueue) -> list[float]:
+def _time(inputs: Sequence[Any], enqueue: Enqueue) -> list[float]:
     stream = cupy.cuda.Stream(non_blocking=True)
     cupy.cuda.Stream.null.synchronize()
     with captured(stream) as graph:
-        for one in islice(cycle(sources), STEPS):
-            enqueue(stream, one)
+        for each in islice(cycle(inputs), STEPS):
+            enqueue(stream, each)
     return replay(graph, stream, STEPS, REPEATS)
 
 
 @contextmanager
 def _device(index: int) -> Iterator[None]:
-    with translate_cuda_errors("timing a seed"), cupy.cuda.Device(index):
+    with translate_cuda_errors("timing an experiment"), cupy.cuda.Device(index):
         yield

@@ -1,4 +1,4 @@
-"""Run by test_kernels_run in a process under AddressSanitizer: kernels on arrays with nothing beside them.
+"""Runs all kernels under AddressSanitizer; test_kernels_run starts it in a separate process.
 
 Arguments: a folder for shared objects, the folder of the kernels. Prints "clean".
 """
@@ -51,7 +51,7 @@ STEPS = (
 
 
 def main() -> None:
-    """Run every step on every size."""
+    """Run each step with each size."""
     folder, shim.FOLDER = Path(sys.argv[1]), Path(sys.argv[2])
     rng = np.random.default_rng(1)
     for pixel_format, options in STEPS:

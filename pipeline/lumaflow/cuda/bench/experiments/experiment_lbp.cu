@@ -1,13 +1,13 @@
-// Local binary patterns (3x3 square) counted in cells of 16x16 pixels, a thread a pixel.
+// Histograms of local binary patterns (3x3 square) in cells of 16x16 pixels, one thread per pixel.
 //
-// Launch: grid (cells_x, rows of cells), block (16, 16): a cell each.
-// Shared memory: WHERE 1: 236 bytes, the counts of the cell.
+// Launch: grid (cells_x, rows of cells), block (16, 16): one block per cell.
+// Shared memory: 236 bytes if COUNT_IN is 1: the counts of the cell.
 //
 //   luma   (height, width) u8
-//   table  (256) u8: the label of every code
+//   table  (256) u8: the label of each code
 //   cells  (rows of cells, cells_x, 59) u32, zero before
 //
-// Defines: WHERE 0 counts in global memory, 1 in shared memory.
+// Defines: COUNT_IN 0 global memory, 1 shared memory.
 using u8 = unsigned char;
 using u32 = unsigned int;
 
@@ -31,22 +31,23 @@ __device__ __forceinline__ u32 code_at(const u8 *const luma, const int width, co
     return code;
 }
 
-extern "C" __global__ void seed_lbp(const u8 *const __restrict__ luma, const int width, const int height,
-                                    const u8 *const __restrict__ table, u32 *const __restrict__ cells) {
+extern "C" __global__ void experiment_lbp(const u8 *const __restrict__ luma, const int width,
+                                          const int height, const u8 *const __restrict__ table,
+                                          u32 *const __restrict__ cells) {
     const int x = static_cast<int>(blockIdx.x * 16 + threadIdx.x);
     const int y = static_cast<int>(blockIdx.y * 16 + threadIdx.y);
     const u32 thread = threadIdx.y * 16 + threadIdx.x;
     u32 *const cell = cells + (blockIdx.y * gridDim.x + blockIdx.x) * LABELS;
-    if constexpr (WHERE == 1) {
+    if constexpr (COUNT_IN == 1) {
         if (thread < LABELS)
             counts[thread] = 0;
         __syncthreads();
     }
     if (x < width && y < height)
-        atomicAdd(WHERE == 1 ? &counts[table[code_at(luma, width, height, x, y)]]
-                             : &cell[table[code_at(luma, width, height, x, y)]],
+        atomicAdd(COUNT_IN == 1 ? &counts[table[code_at(luma, width, height, x, y)]]
+                                : &cell[table[code_at(luma, width, height, x, y)]],
                   1u);
-    if constexpr (WHERE == 1) {
+    if constexpr (COUNT_IN == 1) {
         __syncthreads();
         if (thread < LABELS)
             cell[thread] = counts[thread];

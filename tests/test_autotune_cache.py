@@ -1,4 +1,4 @@
-"""Launch shapes: which a lane uses, what becomes of a bad file, and that none of them changes a result."""
+"""Launch configurations: selection, damaged cache files, and equal results for all configurations."""
 
 import json
 from dataclasses import asdict, replace
@@ -39,11 +39,11 @@ JOBS = (
 )
 
 
-def test_the_defaults_are_choices() -> None:
+def test_the_defaults_are_among_the_choices() -> None:
     assert all(value in CHOICES[name] for name, value in asdict(DEFAULT_LAUNCH_CONFIG).items())
 
 
-def test_what_is_stored_is_found_again_for_the_same_key_alone(tmp_path: Path) -> None:
+def test_a_stored_configuration_is_loaded_only_for_the_same_key(tmp_path: Path) -> None:
     path = store(KEY, MOST, tmp_path / "not" / "there" / "yet")
     assert load(KEY, path.parent) == MOST
     for other in (
@@ -55,20 +55,20 @@ def test_what_is_stored_is_found_again_for_the_same_key_alone(tmp_path: Path) ->
     assert [file.name for file in path.parent.iterdir()] == [KEY.file]
 
 
-def test_a_file_that_lies_under_anothers_name_is_not_taken(tmp_path: Path) -> None:
+def test_a_file_with_another_key_is_ignored(tmp_path: Path) -> None:
     other = replace(KEY, gpu="another")
     store(other, MOST, tmp_path).rename(tmp_path / KEY.file)
     assert load(KEY, tmp_path) is None
 
 
 def whole() -> dict[str, Any]:
-    """What a file holds."""
+    """The content of a valid file."""
     return {"key": asdict(KEY), "shapes": asdict(MOST)}
 
 
-def changed(**shapes: object) -> bytes:
-    """A file with other shapes."""
-    return json.dumps(whole() | {"shapes": asdict(MOST) | shapes}).encode()
+def changed(**fields: object) -> bytes:
+    """A file with changed fields."""
+    return json.dumps(whole() | {"shapes": asdict(MOST) | fields}).encode()
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,18 @@ def changed(**shapes: object) -> bytes:
         b" " * (1 << 16) + json.dumps(whole()).encode(),
     ],
 )
-def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_ignored(tmp_path: Path, content: bytes) -> None:
     (tmp_path / KEY.file).write_bytes(content)
     assert load(KEY, tmp_path) is None
 
 
-def test_a_file_that_cannot_be_read_is_as_good_as_none(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / KEY.file).mkdir()
     assert load(KEY, tmp_path) is None
     assert load(KEY, tmp_path / KEY.file / "nowhere") is None
 
 
-def test_a_lane_uses_what_was_stored_for_its_gpu_else_the_defaults(
+def test_a_lane_uses_the_configuration_of_its_gpu_or_the_defaults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -115,25 +115,25 @@ def test_a_lane_uses_what_was_stored_for_its_gpu_else_the_defaults(
     assert cache_folder() == tmp_path / "lumaflow"
 
 
-def test_doctor_says_which_gpus_are_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_lists_the_tuned_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(doctor, "available_devices", lambda: ["cpu", "cuda:0", "cuda:1"])
     monkeypatch.setattr(autotune_cache, "key_of", lambda index: replace(KEY, gpu=f"GPU {index}"))
     path = store(replace(KEY, gpu="GPU 1"), LEAST, cache_folder())
-    told = doctor._launches()
-    assert "lumaflow bench tune" in told["launches on cuda:0"]
-    assert told["launches on cuda:1"] == f"tuned, by {path}"
+    origins = doctor._launch_configs()
+    assert "lumaflow bench tune" in origins["launches on cuda:0"]
+    assert origins["launches on cuda:1"] == f"tuned, from {path}"
     monkeypatch.setattr(doctor, "available_devices", lambda: ["cpu"])
-    assert doctor._launches() == {}
+    assert doctor._launch_configs() == {}
 
 
-def test_the_cache_lies_below_home_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_folder_is_below_home_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", "/somewhere")
     assert cache_folder() == Path("/somewhere/.cache/lumaflow")
 
 
-def test_changed_kernels_and_compilers_are_tuned_anew(
+def test_a_changed_kernel_or_compiler_changes_the_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = kernels_digest((12, 9))
@@ -147,23 +147,23 @@ def test_changed_kernels_and_compilers_are_tuned_anew(
 
 
 @pytest.mark.parametrize(("pixel_format", "options"), JOBS)
-def test_no_shapes_change_a_bit(
+def test_launch_configurations_do_not_change_results(
     tmp_path: Path, rng: np.random.Generator, pixel_format: PixelFormat, options: Options
 ) -> None:
     one = synthetic_frame(rng, Geometry(333, 175, pixel_format), 3)
     kernels = open_shim(tmp_path, one.geometry, options)
-    wanted = run_step(kernels, one, options)
+    expected = run_step(kernels, one, options)
     few = replace(LEAST, **{name: 2 for name in CHOICES})
     many = replace(MOST, **{name: 64 for name in CHOICES if name.endswith("pixels")})
-    for shapes in (LEAST, MOST, few, many):
-        found = run_step(kernels, one, options, shapes=shapes)
-        for name, value in wanted.items():
-            np.testing.assert_array_equal(found[name], value, err_msg=f"{name} of {shapes}")
+    for config in (LEAST, MOST, few, many):
+        found = run_step(kernels, one, options, launch_config=config)
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, err_msg=f"{name} of {config}")
 
 
 @pytest.mark.skipif("cuda:0" not in available_devices(), reason="no GPU here: see `lumaflow doctor`")
 @pytest.mark.parametrize(("pixel_format", "options"), JOBS)
-def test_a_tuned_lane_gives_the_same_bits(
+def test_a_tuned_lane_gives_the_same_results(
     tmp_path: Path,
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
@@ -172,11 +172,11 @@ def test_a_tuned_lane_gives_the_same_bits(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     frames = [synthetic_frame(rng, Geometry(1000, 601, pixel_format), kind) for kind in (3, 4, 3)]
-    wanted = enhance_all("cuda:0", frames, options)
-    for shapes in (LEAST, MOST):
-        store(autotune_cache.key_of(0), shapes, cache_folder())
-        assert launch_config_for(0) == shapes
-        for found, one in zip(enhance_all("cuda:0", frames, options), wanted, strict=True):
+    expected = enhance_all("cuda:0", frames, options)
+    for config in (LEAST, MOST):
+        store(autotune_cache.key_of(0), config, cache_folder())
+        assert launch_config_for(0) == config
+        for found, one in zip(enhance_all("cuda:0", frames, options), expected, strict=True):
             np.testing.assert_array_equal(found.frame.pixels, one.frame.pixels)
             for name in ("bins", "lut", "hog", "lbp"):
                 np.testing.assert_array_equal(getattr(found, name), getattr(one, name), err_msg=name)

@@ -1,10 +1,10 @@
-// Sums and running sums over a block of whole warps, at least as many threads in a warp as warps.
+// Sum and inclusive prefix sum over a thread block of full warps, at most 32 warps.
 #pragma once
 
 template <int THREADS> struct Block {
     static constexpr int WARPS = THREADS / 32;
 
-    // The sum of all values; `scratch` holds WARPS of them.
+    // The sum of all values; `scratch` holds WARPS values.
     static __device__ __forceinline__ long long sum(long long value, long long *const scratch) {
         const unsigned lane = threadIdx.x % 32;
         value = warp_sum(value);
@@ -16,7 +16,7 @@ template <int THREADS> struct Block {
         return all;
     }
 
-    // The sum of this thread's value and of those before it; `all` becomes the sum of all.
+    // The inclusive prefix sum; `all` receives the sum of all values.
     static __device__ __forceinline__ unsigned scan(const unsigned value, long long *const scratch,
                                                     unsigned &all) {
         const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -1,24 +1,24 @@
-// Histogram of a plane, in the ways that one tries first.
+// Histogram of a plane with atomics in global memory, in shared memory, or in shared memory per warp.
 //
-// Launch: any number of blocks, a multiple of 32 threads in each; a thread takes every so many pixels.
-// Shared memory: 1024 bytes a copy of the bins: WHERE 0 none, 1 one a block, 2 one a warp (up to 16).
+// Launch: any number of blocks of a multiple of 32 threads; grid-stride loop over the pixels.
+// Shared memory: 1024 bytes per copy of the bins: none for COUNT_IN 0, one for 1, 16 for 2.
 //
-//   pixels (count) u8, at a multiple of 16
-//   bins   (256) u32, zero before; PARTS 1: (blocks, 256)
+//   pixels (count) u8, aligned to 16 bytes
+//   bins   (256) u32, zero before; (blocks, 256) if PER_BLOCK is 1
 //
-// Defines: WHERE 0 counts in global memory, 1 in the block's shared memory, 2 in the warp's; WIDE 0 reads a byte
-// at a time, 1 reads 16; PARTS 0 adds all blocks up, 1 (not with WHERE 0) leaves each block's histogram.
+// Defines: COUNT_IN 0 global memory, 1 shared memory per block, 2 shared memory per warp; VECTOR 0 loads 1 byte at a
+// time, 1 loads 16 bytes; PER_BLOCK 0 sums all blocks, 1 (not with COUNT_IN 0) writes one histogram per block.
 using u8 = unsigned char;
 using u32 = unsigned int;
 
 constexpr u32 LEVELS = 256;
 constexpr u32 WARP = 32;
-constexpr u32 COPIES = WHERE == 2 ? 16 : 1;
+constexpr u32 COPIES = COUNT_IN == 2 ? 16 : 1;
 
-__shared__ u32 counts[WHERE == 0 ? 1 : COPIES * LEVELS];
+__shared__ u32 counts[COUNT_IN == 0 ? 1 : COPIES * LEVELS];
 
 __device__ __forceinline__ void count(u32 *const bins, const u32 level) {
-    if constexpr (WHERE == 0)
+    if constexpr (COUNT_IN == 0)
         atomicAdd(&bins[level], 1u);
     else
         atomicAdd(&counts[threadIdx.x / WARP % COPIES * LEVELS + level], 1u);
@@ -31,16 +31,16 @@ __device__ __forceinline__ void count_word(u32 *const bins, const u32 word) {
     count(bins, word >> 24);
 }
 
-extern "C" __global__ void seed_histogram(const u8 *const __restrict__ pixels, const u32 count_of_pixels,
-                                          u32 *const __restrict__ bins) {
+extern "C" __global__ void experiment_histogram(const u8 *const __restrict__ pixels,
+                                                const u32 count_of_pixels, u32 *const __restrict__ bins) {
     const u32 first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
-    if constexpr (WHERE != 0) {
+    if constexpr (COUNT_IN != 0) {
         for (u32 i = threadIdx.x; i < COPIES * LEVELS; i += blockDim.x)
             counts[i] = 0;
         __syncthreads();
     }
     u32 done = 0;
-    if constexpr (WIDE == 1) {
+    if constexpr (VECTOR == 1) {
         done = count_of_pixels / 16 * 16;
         for (u32 i = first; i < count_of_pixels / 16; i += step) {
             const uint4 four = reinterpret_cast<const uint4 *>(pixels)[i];
@@ -52,13 +52,13 @@ extern "C" __global__ void seed_histogram(const u8 *const __restrict__ pixels, c
     }
     for (u32 i = done + first; i < count_of_pixels; i += step)
         count(bins, pixels[i]);
-    if constexpr (WHERE != 0) {
+    if constexpr (COUNT_IN != 0) {
         __syncthreads();
         for (u32 level = threadIdx.x; level < LEVELS; level += blockDim.x) {
             u32 sum = 0;
             for (u32 copy = 0; copy < COPIES; ++copy)
                 sum += counts[copy * LEVELS + level];
-            if constexpr (PARTS == 1)
+            if constexpr (PER_BLOCK == 1)
                 bins[blockIdx.x * LEVELS + level] = sum;
             else if (sum > 0)
                 atomicAdd(&bins[level], sum);

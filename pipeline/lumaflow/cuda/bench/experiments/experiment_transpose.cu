@@ -1,25 +1,25 @@
-// A plane of bytes transposed: straight from global memory, or through a tile of shared memory.
+// Transposes a plane of bytes through global memory, or through a tile in shared memory.
 //
 // Launch: grid (tiles along a row, tiles along a column) of 32x32 pixels, block (32, 8).
-// Shared memory: 1024 bytes (WAY 1) or 1152 (WAY 2).
+// Shared memory: 1024 bytes for METHOD 1, 1152 for METHOD 2.
 //
 //   source (height, width) u8, out (width, height) u8
 //
-// Defines: WAY 0 global memory alone, 1 a tile, 2 a tile whose rows are padded by a word.
+// Defines: METHOD 0 global memory, 1 shared tile, 2 shared tile with rows padded by one word.
 using u8 = unsigned char;
 using u32 = unsigned int;
 
 constexpr u32 SIDE = 32;
 constexpr u32 ROWS = 8;
 
-#if WAY > 0
-__shared__ u8 tile[SIDE][WAY == 2 ? SIDE + 4 : SIDE];
+#if METHOD > 0
+__shared__ u8 tile[SIDE][METHOD == 2 ? SIDE + 4 : SIDE];
 #endif
 
-extern "C" __global__ void seed_transpose(const u8 *const __restrict__ source, const u32 width,
-                                          const u32 height, u8 *const __restrict__ out) {
+extern "C" __global__ void experiment_transpose(const u8 *const __restrict__ source, const u32 width,
+                                                const u32 height, u8 *const __restrict__ out) {
     const u32 left = blockIdx.x * SIDE, top = blockIdx.y * SIDE;
-#if WAY == 0
+#if METHOD == 0
     for (u32 row = threadIdx.y; row < SIDE; row += ROWS) {
         const u32 x = left + threadIdx.x, y = top + row;
         if (x < width && y < height)

@@ -1,4 +1,4 @@
-// The histograms of all blocks added up: a warp a level.
+// Sums the histograms of all blocks, one warp per level.
 //
 // Launch: 256 blocks of 32 threads. Shared memory: none.
 //
@@ -9,8 +9,8 @@ using u32 = unsigned int;
 constexpr u32 LEVELS = 256;
 constexpr u32 WARP = 32;
 
-extern "C" __global__ void seed_merge(const u32 *const __restrict__ parts, const u32 rows,
-                                      u32 *const __restrict__ bins) {
+extern "C" __global__ void experiment_sum_histograms(const u32 *const __restrict__ parts, const u32 rows,
+                                                     u32 *const __restrict__ bins) {
     u32 sum = 0;
     for (u32 row = threadIdx.x; row < rows; row += WARP)
         sum += parts[row * LEVELS + blockIdx.x];

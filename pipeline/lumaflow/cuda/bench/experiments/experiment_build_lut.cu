@@ -1,6 +1,6 @@
-// The LUT of global equalisation (spec 2), a thread a level.
+// Builds the LUT of global equalisation (docs/spec.md 2), one thread per level.
 //
-// Launch: one block of 256 threads. Shared memory: 1028 bytes, the cumulative counts and the lowest one.
+// Launch: one block of 256 threads. Shared memory: 1028 bytes: the cumulative counts and the first non-zero count.
 //
 //   bins (256) u32
 //   lut  (256) u8
@@ -10,9 +10,10 @@ using u32 = unsigned int;
 constexpr u32 LEVELS = 256;
 
 __shared__ u32 cumulative[LEVELS];
-__shared__ u32 lowest; // count of the first level that is there at all
+__shared__ u32 lowest; // first non-zero count
 
-extern "C" __global__ void seed_equalize(const u32 *const __restrict__ bins, u8 *const __restrict__ lut) {
+extern "C" __global__ void experiment_build_lut(const u32 *const __restrict__ bins,
+                                                u8 *const __restrict__ lut) {
     const u32 level = threadIdx.x, count = bins[level];
     cumulative[level] = count;
     __syncthreads();

@@ -1,4 +1,4 @@
-"""What a viewer costs the service in CPU: `.venv/bin/python tests/viewers.py`.
+"""What a viewer costs the service in CPU: `.venv/bin/python tests/bench_viewers.py`.
 
 A client sends 720p at 15 frames a second, as JPEG and then as cameras' YUV. The CPU time of all processes of
 the service is taken without a viewer and with some, in turn and more than once; the difference is what they

@@ -1,16 +1,16 @@
-// OpenCV's HOG (spec 10) from gradients in global memory, as one writes it first: a block of threads a HOG block, a
-// thread a pixel.
+// HOG in OpenCV's layout (docs/spec.md 10) from gradients in global memory, the direct way: one thread block per HOG
+// block, one thread per pixel.
 //
 // Launch: grid (columns, rows) of HOG blocks, block (16, 16).
-// Shared memory: 288 bytes, the 36 values of a HOG block, as summed and as clipped.
+// Shared memory: 288 bytes: the 36 values of a HOG block, before and after clipping.
 //
-//   gradients (height, width, 2): across and down
+//   gradients (height, width, 2): horizontal and vertical
 //   weights   (4, 8) f32: `tables.hog_weights`
-//   sums      (rows, columns, 36) f32, zero before and after; SUM 0 alone
-//   hog       (rows, columns, 36): (cell x, cell y, bin)
+//   sums      (rows, columns, 36) f32 scratch, zero before and after; used if SUM_IN is 0
+//   hog       (rows, columns, 36), ordered (cell x, cell y, bin)
 //
-// Defines: SUM 0 adds votes up in global memory, 1 in shared memory; HALF 0: gradients and hog are f32, 1: f16.
-#if HALF
+// Defines: SUM_IN 0 sums votes in global memory, 1 in shared memory; FP16 0: gradients and hog are f32, 1: f16.
+#if FP16
 #include <cuda_fp16.h>
 #endif
 
@@ -22,7 +22,7 @@ constexpr int CELL = 8;
 constexpr int BINS = 9;
 constexpr int VALUES = 4 * BINS;
 
-#if HALF
+#if FP16
 using Pair = __half2;
 using Value = __half;
 __device__ __forceinline__ float2 gradient_of(const Pair pair) { return __half22float2(pair); }
@@ -48,7 +48,7 @@ __device__ __forceinline__ float position_of(const float dx, const float dy) {
     return angle * 0x1.1df46ap-6f * 0x1.6eb168p+1f - 0.5f;
 }
 
-// The votes of pixel (column, row) of a HOG block, for two bins of its four cells.
+// Votes of pixel (column, row) of a HOG block for two bins of each of its four cells.
 __device__ __forceinline__ void vote(float *const into, const float2 gradient, const float *const weights,
                                      const int column, const int row) {
     const float magnitude = __fsqrt_rn(gradient.x * gradient.x + gradient.y * gradient.y);
@@ -73,20 +73,20 @@ __device__ __forceinline__ float length_of(const float *const block) {
     return __fsqrt_rn(energy);
 }
 
-extern "C" __global__ void seed_hog(const Pair *const __restrict__ gradients, const int width,
-                                    const float *const __restrict__ weights, float *const __restrict__ sums,
-                                    Value *const __restrict__ hog) {
+extern "C" __global__ void experiment_hog(const Pair *const __restrict__ gradients, const int width,
+                                          const float *const __restrict__ weights,
+                                          float *const __restrict__ sums, Value *const __restrict__ hog) {
     const int column = static_cast<int>(threadIdx.x), row = static_cast<int>(threadIdx.y);
     const int x = static_cast<int>(blockIdx.x) * CELL + column, y = static_cast<int>(blockIdx.y) * CELL + row;
     const int thread = row * SIDE + column;
     const i64 first = static_cast<i64>(blockIdx.y * gridDim.x + blockIdx.x) * VALUES;
-    float *const into = SUM == 0 ? sums + first : values;
-    if (SUM == 1 && thread < VALUES)
+    float *const into = SUM_IN == 0 ? sums + first : values;
+    if (SUM_IN == 1 && thread < VALUES)
         values[thread] = 0.0f;
     __syncthreads();
     vote(into, gradient_of(gradients[y * width + x]), weights, column, row);
     __syncthreads();
-    if (SUM == 0 && thread < VALUES)
+    if (SUM_IN == 0 && thread < VALUES)
         values[thread] = atomicExch(&into[thread], 0.0f);
     __syncthreads();
     if (thread < VALUES)
