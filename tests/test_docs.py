@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 from lumaflow_service.api.app import create_app
+from lumaflow_service.bench import commands as bench_commands
 from lumaflow_service.config.settings import Settings
 from lumaflow_service.ipc.messages import Message
 from make_video import make_video
@@ -78,6 +79,12 @@ def test_every_route_is_named_in_the_http_page():
     routes = [f"{method.upper()} {path}" for path, methods in paths.items() for method in methods]
     for route in routes + [f"WS {path}" for path in WEBSOCKETS]:
         assert f"`{route}`" in text, route
+
+
+def test_every_benchmark_is_in_the_benchmarks_page():
+    commands = {command.name for command in bench_commands.app.registered_commands if not command.hidden}
+    text = (ROOT / "docs/benchmarks.md").read_text()
+    assert set(re.findall(r"^\| `lumaflow bench (\w+)`", text, re.MULTILINE)) == commands
 
 
 def test_every_layer_is_in_the_architecture_page():
