@@ -1,8 +1,7 @@
-"""What a viewer costs the service in CPU: `.venv/bin/python tests/bench_viewers.py`.
+"""Measures the CPU time per viewer of the service: `.venv/bin/python tests/bench_viewers.py`.
 
-A client sends 720p at 15 frames a second, as JPEG and then as cameras' YUV. The CPU time of all processes of
-the service is taken without a viewer and with some, in turn and more than once; the difference is what they
-cost.
+A client sends 720p at 15 frames a second, as JPEG and then as cameras' YUV. It compares the CPU
+time of all processes of the service with and without viewers, over several rounds.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ WIDTH, HEIGHT, FRAMES, FIRST = 1280, 720, 30, 520
 SECONDS, SETTLE_SECONDS, ROUNDS = 10.0, 3.0, 3
 TICKS = os.sysconf("SC_CLK_TCK")
 CASES: dict[str, Callable[[ServiceProcess], float]] = {
-    "nobody": lambda server: share(server),
+    "no viewer": lambda server: share(server),
     "1 WebSocket": lambda server: asyncio.run(watched(server, 1)),
     "20 WebSockets": lambda server: asyncio.run(watched(server, 20)),
     "1 page in Chromium": lambda server: shown(server),
@@ -49,7 +48,7 @@ def measure(name: str, pictures: list[bytes], raw: str) -> None:
     ):
         time.sleep(SETTLE_SECONDS)
         rounds = [{case: run(server) for case, run in CASES.items()} for _ in range(ROUNDS)]
-    alone = statistics.median(one["nobody"] for one in rounds)
+    alone = statistics.median(one["no viewer"] for one in rounds)
     for case in CASES:
         took = statistics.median(one[case] for one in rounds)
         print(f"{name}, {case}: {took:.1%} of one core, {took - alone:+.1%}")
@@ -85,7 +84,7 @@ async def watched(server: ServiceProcess, viewers: int) -> float:
 
 
 async def watch(server: ServiceProcess) -> None:
-    """Take picture after picture."""
+    """Receive frames until cancelled."""
     address = f"ws://127.0.0.1:{server.port}/v1/sources/gate/live?view=both"
     async with connect(address, max_size=None, proxy=None) as socket:
         async for _ in socket:

@@ -515,7 +515,7 @@ def test_the_cpu_lane_rejects_a_frame_on_the_device(cuda: str) -> None:
     frame = Frame.from_numpy(cupy.zeros((8, 8), cupy.uint8))
     with (
         open_lane("cpu", frame.geometry) as lane,
-        pytest.raises(FrameError, match="open the lane on its device"),
+        pytest.raises(FrameError, match="expected a frame in host memory"),
     ):
         lane.submit(frame)
 
@@ -571,7 +571,7 @@ def test_luts_and_features_of_arrays_equal_the_cpu(cuda: str, rng: np.random.Gen
     luma = rng.integers(0, 256, (61, 47), np.uint8)
     there, table = cupy.asarray(luma), rng.integers(0, 65535, 256).astype(np.uint16)
     np.testing.assert_array_equal(functions.apply_lut(there, cupy.asarray(table)).get(), table[luma])
-    with pytest.raises(FrameError, match="levels up to"):
+    with pytest.raises(FrameError, match="an entry for level 255"):
         functions.apply_lut(there, cupy.asarray(table[:100]))
     np.testing.assert_allclose(functions.hog(there).get(), functions.hog(luma), rtol=0, atol=HOG_TOLERANCE)
     np.testing.assert_array_equal(functions.lbp(there).get(), functions.lbp(luma))

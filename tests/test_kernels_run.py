@@ -151,7 +151,7 @@ def test_a_view_at_any_offset_reads_and_writes_only_its_pixels(folder, rng, pixe
         padded_out = np.full_like(whole, 99)
         inside = np.s_[3:37, left : left + 85]
         expected = enhance("cpu", np.ascontiguousarray(whole[inside]), options)
-        # Into the same alignment as it came from, and into another.
+        # Output with the alignment of the input, and with another one.
         for target in (np.s_[3:37, left : left + 85], np.s_[2:36, left // 2 : left // 2 + 85]):
             padded_out[:] = 99
             assert_same(run(folder, whole[inside], options, padded_out[target]), expected)

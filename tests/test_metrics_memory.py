@@ -13,8 +13,8 @@ from lumaflow.geometry import Geometry
 FRAME = Geometry(1280, 720, PixelFormat.GRAY8)
 
 
-@pytest.mark.parametrize("device", ["cuda"], indirect=True)  # the processor's: see the test below
-def test_a_lanes_memory_is_counted_while_it_is_open(device: str) -> None:
+@pytest.mark.parametrize("device", ["cuda"], indirect=True)  # for the CPU see the test below
+def test_memory_of_a_lane_is_counted_while_it_is_open(device: str) -> None:
     before = memory_usage(device)
     with open_lane(device, FRAME):
         during = memory_usage(device)
@@ -34,7 +34,7 @@ print(memory_usage("cpu").device_bytes - before.device_bytes, before.pinned_byte
 
 
 def test_on_the_cpu_the_memory_of_the_process_is_counted() -> None:
-    # In a process of its own: what the tests before gave back would be counted against it.
+    # In a separate process: memory freed by earlier tests would reduce the difference.
     printed = subprocess.run([sys.executable, "-c", GROW], capture_output=True, text=True, check=True).stdout
     grown, pinned = map(int, printed.split())
     assert (64 << 20) * 0.9 < grown < (64 << 20) * 1.5

@@ -11,10 +11,8 @@ from rich.markup import escape
 from lumaflow.backend import choose_device
 from lumaflow_service.bench.quality.contact_sheets import ContactSheets
 from lumaflow_service.bench.quality.evaluation import Evaluation, evaluate
-from lumaflow_service.bench.quality.inputs import read_folder
 from lumaflow_service.bench.quality.methods import lumaflow_methods
 from lumaflow_service.bench.quality.model import BenchInput, Method
-from lumaflow_service.bench.quality.peers import peer_methods
 from lumaflow_service.bench.quality.report import QualityReport, collect
 
 Folder = Annotated[
@@ -41,6 +39,8 @@ def bench_quality(
     limit: LimitOption = None,
 ) -> None:
     """Image quality of every mode, next to OpenCV, FFmpeg, scikit-image and Kornia."""
+    from lumaflow_service.bench.quality.peers import peer_methods  # needs PyAV, the other commands do not
+
     methods = [*lumaflow_methods(choose_device(device).device), *peer_methods()]
     try:
         report = run(folder, methods, sheets, limit)
@@ -55,6 +55,8 @@ def run(
     folder: Path, methods: Sequence[Method], sheets: Path | None = None, limit: int | None = None
 ) -> QualityReport:
     """Run all methods over the folder. Raises ValueError without a readable input."""
+    from lumaflow_service.bench.quality.inputs import read_folder
+
     writer = ContactSheets(sheets) if sheets is not None else None
     report = collect(folder, _evaluations(read_folder(folder, limit), methods, writer), methods)
     if writer is not None:
