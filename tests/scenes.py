@@ -11,7 +11,7 @@ Scene = NDArray[np.float64]
 
 
 def room(height: int, width: int, seed: int = 0) -> Scene:
-    """Draw a well-exposed room: a shaded wall, boxes of all levels and colours, and fine texture."""
+    """Draw a well-exposed room: a shaded wall, boxes of all levels and colours, shadows, and texture."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width] / max(height, width, 2)
     scene = np.stack([95 + 90 * x + 40 * y, 90 + 80 * x + 60 * y, 100 + 100 * x + 20 * y], axis=2)
@@ -19,6 +19,9 @@ def room(height: int, width: int, seed: int = 0) -> Scene:
         top, left = int(rng.integers(0, height)), int(rng.integers(0, width))
         tall, wide = (int(rng.integers(1, max(side // 4, 2))) for side in (height, width))
         scene[top : top + tall, left : left + wide] = rng.integers(4, 252, 3)
+    for _ in range(height * width // 60):  # shadows, as everywhere in a photograph
+        top, left = int(rng.integers(0, height)), int(rng.integers(0, width))
+        scene[top : top + 3, left : left + 3] = rng.integers(2, 40, 3)
     texture = rng.normal(0, 6, (height, width, 1))
     return np.clip(scene + texture, 0, 255)
 

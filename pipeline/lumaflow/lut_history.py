@@ -18,8 +18,13 @@ class LutSelector:
             return LutKind.IDENTITY, 0
         return (LutKind.PREVIOUS, self._age) if self._age else (LutKind.OWN, 0)
 
-    def advance(self, corrupt: bool) -> tuple[LutKind, int]:
-        """Step to the frame after and return `next` as it was; the LUT of a corrupt frame is not kept."""
+    def advance(self, corrupt: bool, cut: bool = False) -> tuple[LutKind, int]:
+        """Step to the frame after and return `next` as it was; the LUT of a corrupt frame is not kept.
+
+        cut : a scene cut precedes the frame, which uses its own LUT therefore (spec 6)
+        """
+        if cut and not self._identity:
+            self._age = 0
         selected = self.next
         if not corrupt:
             self._age = 1

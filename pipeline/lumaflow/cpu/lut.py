@@ -83,6 +83,41 @@ def stretch_lut(bins: Counts, levels: Range, rescale: Lut, lut: Lut) -> None:
         lut[level] = out_low + _level(np.float32(above) * scale, np.float32(out_high - out_low))
 
 
+@njit(nogil=True, cache=True)
+def gate_strength(bins: Counts, low: int, high: int) -> int:
+    """Return the strength of the gate, 0 to 65536, of clamped `bins` (2^b,) (spec 7)."""
+    levels, pixels = high - low + 1, np.int64(0)
+    for level in range(low, high + 1):
+        pixels += np.int64(bins[level])
+    total = below = np.int64(0)
+    for level in range(levels):
+        below += np.int64(bins[low + level])
+        total += abs(levels * below - pixels * (level + 1))
+    distance = (total // levels) * 65536 // (levels * pixels)
+    return min(max((distance - 1966) * 65536 // 4588, 0), 65536)
+
+
+@njit(nogil=True, cache=True)
+def gate_luts(identity: Lut, strength: int, luts: Lut) -> None:
+    """Move `luts` (rows, columns, 2^b) towards `identity` (2^b,), in place (spec 7)."""
+    for row in range(luts.shape[0]):
+        for column in range(luts.shape[1]):
+            lut = luts[row, column]
+            for level in range(lut.size):
+                mixed = np.int64(identity[level]) * (65536 - strength) + np.int64(lut[level]) * strength
+                lut[level] = (mixed + 32768) >> 16
+
+
+@njit(nogil=True, cache=True)
+def smooth_luts(smoothed: NDArray[np.float32], own: Lut, weight: np.float32, luts: Lut) -> None:
+    """smoothed = (1 - weight) * smoothed + weight * own; luts = smoothed, rounded half to even (spec 6)."""
+    rest = np.float32(np.float32(1) - weight)
+    for k in range(smoothed.size):
+        kept = np.float32(rest * smoothed[k])
+        smoothed[k] = np.float32(kept + np.float32(weight * np.float32(own[k])))
+        luts[k] = np.int32(np.rint(smoothed[k]))
+
+
 @njit(nogil=True)
 def _percentile(bins: Counts, low: int, thousandths: np.int64) -> int:
     """Return the smallest level whose cumulative count is at least `thousandths` / 1000 pixels."""

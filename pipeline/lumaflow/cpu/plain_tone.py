@@ -1,4 +1,4 @@
-"""The plain modes: frames are counted, and mapped with the LUTs of the frame before (spec 1 to 9)."""
+"""The plain modes: frames are counted, and mapped with the LUTs of earlier frames (spec 1 to 9)."""
 
 from dataclasses import replace
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from lumaflow.cpu.chroma import ChromaPlanes
 from lumaflow.cpu.histogram_counter import HistogramCounter
 from lumaflow.cpu.lut_state import LutState
 from lumaflow.cpu.plane import open_working_plane
+from lumaflow.cpu.scene_cut import SceneCutDetector
 from lumaflow.cpu.slot import CpuSlot
 from lumaflow.cpu.tone_mapper import CpuToneMapper
 from lumaflow.formats import Chroma, PixelFormat
@@ -65,7 +66,9 @@ class PlainTone:
         self._mapper = CpuToneMapper(geometry, output, options)
         self._display = DisplayLuma(geometry, options) if features and output.layout.bits > 8 else None
         self._mappers = [self._mapper, self._display.mapper] if self._display else [self._mapper]
-        self._luts = LutState(mode, [mapper.own for mapper in self._mappers])
+        smoothing = options.equalization.smoothing
+        self._luts = LutState(mode, [mapper.own for mapper in self._mappers], smoothing)
+        self._cuts = SceneCutDetector(geometry, options) if smoothing < 1.0 else None
 
     @property
     def clamped(self) -> int:
@@ -77,6 +80,8 @@ class PlainTone:
     def count(self, raw: Planes, slot: CpuSlot) -> None:
         self._levels = self._plane.extract(raw[0])
         self._counter.count(self._levels, slot.bins)
+        if self._cuts is not None:
+            self._cuts.count(self._levels)
         if slot.heatmap is not None:
             self._counter.measure_heatmap(slot.heatmap)
 
@@ -85,7 +90,8 @@ class PlainTone:
         for mapper in self._mappers:
             mapper.build(*counts)
         selected = [slot.lut, self._display.luts] if self._display else [slot.lut]
-        return self._luts.advance(corrupt, selected)
+        cut = self._cuts is not None and not corrupt and self._cuts.advance()
+        return self._luts.advance(corrupt, selected, cut)
 
     def apply(self, raw: Planes, slot: CpuSlot, target: Planes) -> None:
         if self._display is not None:
