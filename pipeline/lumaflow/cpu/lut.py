@@ -84,7 +84,7 @@ def stretch_lut(bins: Counts, levels: Range, rescale: Lut, lut: Lut) -> None:
 
 
 @njit(nogil=True, cache=True)
-def gate_strength(bins: Counts, low: int, high: int) -> int:
+def gate_strength(bins: Counts, low: int, high: int) -> Any:
     """Return the strength of the gate, 0 to 65536, of clamped `bins` (2^b,) (spec 7)."""
     levels, pixels = high - low + 1, np.int64(0)
     for level in range(low, high + 1):
