@@ -72,22 +72,19 @@ def map_pixels(
     left, top, right, bottom = rect
     components = layout[1]
     strips, bands = (bottom - top + STRIP - 1) // STRIP, scratch.shape[0]
-    columns = components * (right - left)
     for band in prange(bands):
-        knots = np.empty((gains.shape[1], KNOTS), np.int32)
+        knots = np.empty(gains.shape[1] * KNOTS, np.int32)
         small = np.empty(haze_gains.shape[1], np.float32)
         for strip in range(strips * band // bands, strips * (band + 1) // bands):
             first = top + strip * STRIP
             last = min(first + STRIP, bottom)
             base, current = _filtered(
-                pixels, layout, rect, table, spatial, first, last, scratch[band, 0, :, :columns],
-                scratch[band, 1, :, :columns], rows[band, :, :columns],
+                pixels, layout, rect, table, spatial, first, last, scratch[band, 0],
+                scratch[band, 1], rows[band],
             )  # fmt: skip
-            samples = scratch[band, current, :, :columns]
+            samples = scratch[band, current]
             if temporal[0] > 0:
-                _filter_in_time(
-                    samples, base, first, last, top, components, temporal, history, ints[band, :, :columns]
-                )
+                _filter_in_time(samples, base, first, last, top, components, temporal, history, ints[band])
             for y in range(first, last):
                 row = samples[y - base]
                 haze_row = floats[band, 0, : right - left]
@@ -309,11 +306,10 @@ def _luma(blue: np.int32, green: np.int32, red: np.int32) -> np.int32:
 
 @njit(nogil=True)
 def _gain_table(gains: Ints, cell: int, weight: int, knots: Ints) -> None:
-    """Interpolate the gains of two rows of cells: knots (16, 33)."""
-    above, below = gains[cell], gains[cell + 1]
-    for i in range(knots.shape[0]):
-        for k in range(KNOTS):
-            knots[i, k] = (above[i, k] * (256 - weight) + below[i, k] * weight + 128) >> 8
+    """Interpolate the gains of two rows of cells: knots (16 * 33,)."""
+    above, below = gains[cell].reshape(-1), gains[cell + 1].reshape(-1)
+    for k in range(knots.size):
+        knots[k] = (above[k] * (256 - weight) + below[k] * weight + 128) >> 8
 
 
 @njit(nogil=True)
@@ -336,11 +332,19 @@ def _gain_row(
         for x in range(values.size):
             values[x] = max(np.int32(np.int32(row[x]) - black), np.int32(0))
     for x in range(values.size):
-        value, left, right = values[x], knots[cells[x]], knots[cells[x] + 1]
-        knot, part, weight = value >> 10, (value >> 3) & 127, weights[x]
-        low = left[knot] * (256 - weight) + right[knot] * weight
-        high = left[knot + 1] * (256 - weight) + right[knot + 1] * weight
-        gains[x] = ((low >> 4) * (128 - part) + (high >> 4) * part + 1024) >> 11
+        value, weight = values[x], weights[x]
+        index = np.uintp(np.int32(cells[x] * np.int32(KNOTS)) + np.int32(value >> np.int32(10)))
+        part = np.int32(value >> np.int32(3)) & np.int32(127)
+        low = _between(knots[index], knots[index + np.uintp(KNOTS)], weight)
+        high = _between(knots[index + np.uintp(1)], knots[index + np.uintp(KNOTS + 1)], weight)
+        mixed = np.int32(low * np.int32(np.int32(128) - part)) + np.int32(high * part)
+        gains[x] = np.int32(np.int32(mixed) + np.int32(1024)) >> np.int32(11)
+
+
+@njit(nogil=True, inline="always")
+def _between(left: np.int32, right: np.int32, weight: np.int32) -> np.int32:
+    mixed = np.int32(left * np.int32(np.int32(256) - weight)) + np.int32(right * weight)
+    return np.int32(mixed) >> np.int32(4)
 
 
 @njit(nogil=True)

@@ -63,6 +63,12 @@ class PixelMapper:
         self._chroma_rows, shape = _chroma_shape(geometry)
         self._chroma_gains = np.full(shape, GAIN_ONE, np.int16)
         self._chroma_haze = np.ones(shape, np.float32)
+        self._identity = np.empty(table.size, output.dtype)
+        self._display_identity = np.empty(table.size, np.uint8)
+        plain = np.full((CELLS * CELLS, KNOTS), GAIN_ONE, np.int32), 0, False, F(0), F(1)
+        write_curve(table, *plain, low, span, bits, self._native, self._identity)
+        write_curve(table, *plain, *((16, 219) if limited else (0, 255)), 8, False, self._display_identity)
+        self._compiled = self._unchanged = False
 
     def map(
         self,
@@ -89,6 +95,12 @@ class PixelMapper:
             np.copyto(copy, source)
             source = copy
         on = haze is not None and bool(haze.strength > 0)
+        self._unchanged = self._compiled and not on and not temporal[0] and _is_identity(vector)
+        if self._unchanged:
+            self._keep(source, out)
+            self._copy_outside(planes[0], plane, target[0], mapped)
+            return
+        self._compiled = True
         air, gains = _airlight(haze), haze.gains if haze is not None else np.ones((1, 1), np.float32)
         native = int(self._native and not on and spatial == (0, 0) and temporal[0] == 0)
         saturation = saturation_table(
@@ -129,7 +141,9 @@ class PixelMapper:
         layout = self._geometry.layout
         depth = (layout.bits, self._geometry.shift)
         on = haze is not None and bool(haze.strength > 0)
-        for component in (0, 1):
+        if self._unchanged:
+            self._keep_chroma(planes, target)
+        for component in () if self._unchanged else (0, 1):
             source, out, sampling = self._component(planes, target, component)
             air = F(0)
             if haze is not None:
@@ -159,6 +173,18 @@ class PixelMapper:
         black = int(vector[Number.BLACK])
         write_curve(self._table, gains, black, on, luma_air, gain, low, span, bits, native, lut)
 
+    def _keep(self, source: NDArray[Any], out: NDArray[Any]) -> None:
+        """Map a frame whose gains are all 1 (the same result as that of the kernel)."""
+        if self._components == 1:
+            apply_lut(source, self._identity, self._rect, out)
+            if self.display.size:
+                apply_lut(source, self._display_identity, self._rect, self.display)
+        elif not np.may_share_memory(source, out):
+            left, top, right, bottom = self._rect
+            step = self._layout[0]
+            columns = slice(step * left, step * right)
+            np.copyto(out[top:bottom, columns], source[top:bottom, columns])
+
     def _set_axes(self, counted: Rect) -> None:
         left, top, right, bottom = counted
         size = self._geometry.width, self._geometry.height
@@ -182,6 +208,12 @@ class PixelMapper:
                 if self.display.size:
                     apply_lut(plane, self._display_lut, (left, top, right, bottom), self.display)
 
+    def _keep_chroma(self, planes: Planes, target: Planes) -> None:
+        """Copy the chroma; that of packed 4:2:2 is copied with the luma."""
+        for source, out in zip(planes[1:], target[1:], strict=True):
+            if not np.may_share_memory(source, out):
+                np.copyto(out, source)
+
     def _component(
         self, planes: Planes, target: Planes, component: int
     ) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
@@ -192,6 +224,13 @@ class PixelMapper:
         if layout.chroma is Chroma.SEMI_PLANAR:
             return _flat(planes[1]), _flat(target[1]), (component, 2)
         return _flat(planes[0]), _flat(target[0]), (1 - layout.luma + 2 * component, 4)
+
+
+def _is_identity(vector: NDArray[np.int32]) -> bool:
+    """Return True for a mapping that changes no pixel: gains of 1, no black offset, full saturation."""
+    black, saturation = vector[Number.BLACK], vector[Number.SATURATION]
+    plain = black == 0 and saturation == 0 and vector[Number.GAIN] <= GAIN_ONE
+    return bool(plain and (vector[:GAINS] == GAIN_ONE).all())
 
 
 def saturation_table(noise: int, gain: int, saturation: int) -> NDArray[np.int32]:
