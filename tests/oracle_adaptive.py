@@ -170,7 +170,7 @@ class AdaptiveOracle:
             t = clamp((F(98) - F(0.5) * (mean_value + mean_luma)) / F(38), F(0), F(1))
             part = ((t * (F(2) - t)) * (F(gate) / F(65536))) * strength
             span = high16 - low16
-            ramps = min(F(2080 - span) / F(800), F(span - 384) / F(512))
+            ramps = min(F(1920 - span) / F(800), F(span - 384) / F(512))
             stretch = ((clamp(ramps, F(0), F(1)) * (F(1) - part)) * (F(1) - self.strength_of_haze)) * strength
         if counts.max() == pixels:
             part = stretch = F(0)

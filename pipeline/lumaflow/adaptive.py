@@ -1,4 +1,8 @@
-"""Constants, host tables and the report of the adaptive modes (spec 16, 17), equal on every device."""
+"""Constants, host tables and the report of the adaptive modes (spec 16, 17), equal on every device.
+
+Numba compiles constants into cached kernels: after a change of a constant here, touch the files in
+`lumaflow/cpu/adaptive`.
+"""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -34,7 +38,7 @@ FULL_MEAN, NONE_MEAN = 60.0, 98.0
 AUTO_TARGET = (92.0, 97.0)
 LOWLIGHT_TARGET = (92.0, 126.0)
 
-STRETCH_SPAN, STRETCH_NONE, STRETCH_FULL = 3200, 2080, 1280
+STRETCH_SPAN, STRETCH_NONE, STRETCH_FULL = 3200, 1920, 1120
 """Spread of the levels in 1/16 level: after the stretch, the largest with a stretch, the largest with all."""
 STRETCH_WALL_NONE, STRETCH_WALL_FULL = 384, 896
 """Spread in 1/16 level of an even surface that gets no stretch, and of one that gets all."""

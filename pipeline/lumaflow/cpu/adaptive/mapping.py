@@ -1,6 +1,7 @@
 """Kernels that build the mapping of a frame, and detect scene cuts (spec 16.4, 16.5, 16.6).
 
 fp32 arithmetic: every operation is rounded separately, because each result is converted to float32.
+The constants are compiled in: a change of `lumaflow.adaptive` needs another compilation of this file.
 """
 
 from typing import Any
