@@ -1,5 +1,6 @@
 """The adaptive modes: equal to the oracle in every format, and useful pictures from drawn scenes."""
 
+import tracemalloc
 from dataclasses import replace
 
 import cv2
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import oracle_adaptive
-from lane_helpers import copy_result, enhance_all
+from lane_helpers import copy_result, enhance, enhance_all
 from lumaflow import (
     Alignment,
     Equalization,
@@ -336,3 +337,73 @@ def test_the_heat_map_and_the_histogram_of_luma_are_those_of_a_plain_mode(device
     np.testing.assert_array_equal(given.heatmap.distance, wanted.heatmap.distance)
     np.testing.assert_array_equal(given.bins, wanted.bins)
     assert output_geometry(frame.geometry, AUTO) == frame.geometry
+
+
+def test_steady_frames_allocate_no_memory(device):
+    if device != "cpu":
+        pytest.skip("tracemalloc measures host memory")
+    geometry = Geometry(640, 480, PixelFormat.BGR24)
+    scene = room(480, 640)
+    frames = [frame_of(exposed(scene, e, seed=n), geometry) for n, e in enumerate((0.1, 0.1, 0.12, 1.0))]
+    with open_lane(device, geometry, AUTO) as lane:
+        for frame in frames:
+            lane.submit(frame)
+            lane.collect()
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            for frame in 3 * frames:
+                lane.submit(frame)
+                lane.collect()
+            after, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert after - before < 64 * 1024
+    assert peak - before < 480 * 640
+
+
+# Real pictures
+
+
+def picture(path):
+    """Return a real picture, at most 800 pixels wide, as BGR pixels."""
+    pixels = cv2.imread(str(path))
+    assert pixels is not None, path
+    scale = min(800 / max(pixels.shape), 1.0)
+    return np.ascontiguousarray(cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA))
+
+
+BELOW_THE_NOISE = ("phone_verydark", "stage_dark")
+"""Pictures whose signal is mostly black or below the noise: lifted as far as the gain goes."""
+
+
+def test_dark_pictures_are_lifted_and_none_gets_darker(device, shared_data):
+    for path in sorted((shared_data / "images/lowlight").iterdir()):
+        pixels = picture(path)
+        shown = enhance(device, pixels, AUTO).frame.pixels
+        before, after = mean_luma(pixels), mean_luma(shown)
+        assert after >= before, path
+        if before < 60:
+            assert after >= (3 * before if path.name.startswith(BELOW_THE_NOISE) else 80), path
+            assert after <= 130, path
+
+
+def test_good_pictures_stay_within_32_decibels(device, shared_data):
+    folders = ("faces_people", "industrial", "texture")
+    paths = [path for folder in folders for path in sorted((shared_data / "images" / folder).iterdir())]
+    for path in (path for path in paths if path.suffix in (".jpg", ".png")):
+        pixels = picture(path)
+        result = enhance(device, pixels, AUTO)
+        if mean_luma(pixels) > 98 and result.tone.strength < 0.5:
+            assert cv2.PSNR(pixels, result.frame.pixels) >= 32, path
+
+
+@pytest.mark.parametrize("name", ["selfie_backlit", "person_silhouette"])
+def test_a_target_lifts_the_dark_half_of_a_backlit_picture(device, shared_data, name):
+    options = Options(Equalization(Mode.LOWLIGHT, target=110.0))
+    for path in sorted((shared_data / "images").glob(f"*/{name}*")):
+        pixels = picture(path)
+        before = oracle_adaptive.oracle.luma_of(pixels).astype(float)
+        after = oracle_adaptive.oracle.luma_of(enhance(device, pixels, options).frame.pixels).astype(float)
+        dark = before <= np.median(before)
+        assert after[dark].mean() >= min(before[dark].mean() + 5, 95), path
