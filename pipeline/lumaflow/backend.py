@@ -122,3 +122,12 @@ def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:
     from lumaflow.cuda.memory import Registration
 
     return Registration(memory).close
+
+
+def cpu_loops_cached() -> bool:
+    """Return True if Numba's cache on disk holds the loops of the adaptive modes, the last to be compiled."""
+    from lumaflow.cpu.adaptive import apply
+
+    indexes = Path(str(apply.map_pixels.stats.cache_path)).glob("apply.map_pixels-*.nbi")
+    source_time = Path(apply.__file__).stat().st_mtime
+    return any(index.stat().st_mtime > source_time for index in indexes)

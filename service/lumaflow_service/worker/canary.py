@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from lumaflow.backend import open_lane
+from lumaflow.backend import cpu_loops_cached, open_lane
 from lumaflow.errors import DeviceError
 from lumaflow.formats import PixelFormat
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
+from lumaflow_service.worker import precompile
 
 SIDE_PX = 64
 
@@ -39,6 +40,7 @@ class Canary:
 
     def _open(self) -> None:
         """Open the lanes: each format with a global mode and with CLAHE."""
+        compiler = precompile.start() if self._device == "cpu" and not cpu_loops_cached() else None
         for pixel_format in (PixelFormat.GRAY8, PixelFormat.BGR24):
             for mode in (Mode.EQUALIZE, Mode.CLAHE):
                 options = Options(Equalization(mode), Hog(), Lbp(), heatmap=True)
@@ -46,6 +48,8 @@ class Canary:
                 self._lanes.append(open_lane(self._device, geometry, options))
         if self._device == "cpu":
             self._compile()
+        if compiler is not None:
+            compiler.wait()
 
     def _compile(self) -> None:
         """Open and close lanes with other options, which compiles the CPU loops for later sources.
