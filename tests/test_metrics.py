@@ -35,6 +35,32 @@ def test_an_enhanced_frame_is_counted_once_everywhere(metrics: Metrics) -> None:
         assert line in text
 
 
+@pytest.mark.parametrize("kind", LutKind)
+def test_each_kind_of_lut_is_counted_as_itself(metrics: Metrics, kind: LutKind) -> None:
+    metrics.frame_enhanced("gate", Reply(1, device="cpu", lut=kind), 0.05)
+    counted = {
+        other: metrics.registry.get_sample_value("lumaflow_lut_total", {"source": "gate", "kind": other})
+        for other in LutKind
+    }
+    assert counted == {other: 1.0 if other is kind else None for other in LutKind}
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "seconds"),
+    [
+        ("frame_seconds", {"device": "cpu"}, 0.006),
+        ("frame_age_seconds", {"source": "gate"}, 0.05),
+        ("stage_seconds", {"device": "cpu", "stage": "lut"}, 3e-5),
+        ("stage_seconds", {"device": "cpu", "stage": "apply"}, 0.004),
+    ],
+)
+def test_lane_time_age_and_stage_times_are_different_figures(
+    metrics: Metrics, name: str, labels: dict[str, str], seconds: float
+) -> None:
+    metrics.frame_enhanced("gate", REPLY, 0.05)
+    assert metrics.registry.get_sample_value(f"lumaflow_{name}_sum", labels) == pytest.approx(seconds)
+
+
 def test_stage_buckets_resolve_microseconds(metrics: Metrics) -> None:
     metrics.frame_enhanced("gate", REPLY, 0.05)
     text = metrics.exposition().decode()

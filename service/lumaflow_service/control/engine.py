@@ -275,7 +275,8 @@ class Engine:
             if (canary is None or canary.done()) and asked - (self._last_success or asked) > CANARY_SECONDS:
                 canary = self._notify(Job(0, Op.CANARY))
             try:
-                await asyncio.wait_for(self._exited.wait(), PING_SECONDS)
+                async with asyncio.timeout(PING_SECONDS):  # `wait_for` can lose the cancellation by `stop`
+                    await self._exited.wait()
             except TimeoutError:
                 if time.monotonic() - asked <= 2 * PING_SECONDS:  # else this process was late, not the worker
                     self._kill_if_stuck(child)

@@ -128,7 +128,13 @@ def encoder_options(encoder: str, quality: int) -> dict[str, str]:
             return {"crf": f"{quality}", "preset": "veryfast", "tune": "zerolatency", "g": "9999"}
         case "libx265":
             x265 = "log-level=none:keyint=9999"
-            return {"crf": f"{quality}", "preset": "ultrafast", "tune": "zerolatency", "x265-params": x265}
+            return {
+                "crf": f"{quality}",
+                "preset": "ultrafast",
+                "tune": "zerolatency",
+                "forced-idr": "1",  # else a forced I frame is no key frame
+                "x265-params": x265,
+            }
         case "h264_nvenc" | "hevc_nvenc":
             return {
                 "cq": f"{quality}",
