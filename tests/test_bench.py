@@ -36,7 +36,7 @@ def test_a_figure_is_the_median_and_the_spread_of_its_samples() -> None:
     figure = Figure.of("lane", "sustained", "frames/s", [float(n) for n in range(101)])
     assert (figure.median, figure.p10, figure.p90) == (50.0, 10.0, 90.0)
     assert figure.ratio is None
-    assert figure.met is None
+    assert figure.goal_reached is None
 
 
 def test_a_figure_needs_a_sample() -> None:
@@ -48,13 +48,13 @@ def test_a_figure_needs_a_sample() -> None:
 def test_a_goal_is_met_if_the_ratio_reaches_it(median: float, met: bool) -> None:
     figure = Figure("service", "one in flight", "frames/s", median, limit=Limit("bare", 100.0, 0.7))
     assert figure.ratio == pytest.approx(median / 100)
-    assert figure.met is met
+    assert figure.goal_reached is met
 
 
 def test_a_limit_without_a_goal_gives_only_a_ratio() -> None:
     figure = Figure("lane", "sustained", "frames/s", 30.0, limit=Limit("cv2", 20.0))
     assert figure.ratio == pytest.approx(1.5)
-    assert figure.met is None
+    assert figure.goal_reached is None
 
 
 def test_json_contains_figures_in_base_units(tmp_path: Path) -> None:
@@ -222,13 +222,13 @@ def test_an_error_response_ends_the_measurement(echo: _Echo) -> None:
 
 def test_the_rate_of_the_service_is_relative_to_the_plain_loop() -> None:
     counts = LoadCounts()
-    counts.bare.add([0.01] * 10, 0.1)
+    counts.plain_loop.add([0.01] * 10, 0.1)
     for count in counts.served.values():
         count.add([0.02] * 10, 0.125)
     figures = {figure.name: figure for figure in speed_figures("service", counts)}
     assert figures["bare loop"].median == pytest.approx(100)
     assert figures["1 in flight"].ratio == pytest.approx(0.8)
-    assert figures["1 in flight"].met
+    assert figures["1 in flight"].goal_reached
     assert figures["4 in flight: latency"].median == pytest.approx(0.02)
 
 

@@ -44,9 +44,9 @@ def test_a_step_is_relative_to_a_copy_and_the_slowest_scene_to_the_goal() -> Non
     named = {figure.name.strip(): figure for figure in figures}
     assert named["photograph"].ratio == pytest.approx(8)
     assert named["slowest over fastest"].median == pytest.approx(3)
-    assert named["slowest over fastest"].met is False
+    assert named["slowest over fastest"].goal_reached is False
     assert named["slowest"].median == pytest.approx(12e-6)
-    assert named["slowest"].met is False
+    assert named["slowest"].goal_reached is False
     assert named["apply, photograph"].median == pytest.approx(3e-6)
 
 
@@ -55,12 +55,12 @@ def test_a_job_can_select_one_kernel() -> None:
     times = times_of({ImageKind.PHOTOGRAPH: 9e-6}, {"apply": 5e-6, "transpose_1": 1.2e-6})
     transposition, _ = job_figures(job, SIZE, times, bandwidth=1e9)
     assert transposition.median == pytest.approx(1.2e-6)
-    assert transposition.met
+    assert transposition.goal_reached
 
 
 @pytest.mark.parametrize(("seconds", "met"), [(10e-6, True), (10.1e-6, False)])
 def test_a_time_meets_its_goal_if_it_is_not_longer(seconds: float, met: bool) -> None:
-    assert Figure("lane", "step", "s", seconds, limit=Limit("a copy", 5e-6, 2.0)).met is met
+    assert Figure("lane", "step", "s", seconds, limit=Limit("a copy", 5e-6, 2.0)).goal_reached is met
 
 
 def test_a_skipped_measurement_is_reported_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,13 +71,13 @@ def test_figures_include_the_slowest_and_the_least_served_lane() -> None:
     slow = LoadSource(SlowLane(0), 30.0, seconds=[0.006] * 50, due=100)  # type: ignore[arg-type]
     figures = {figure.name: figure for figure in load_figures("load", [quick, slow], ProcessCost(10.0, 25.0))}
     assert figures["frames"].median == pytest.approx(15)
-    assert figures["the slowest lane's p99"].met is False
+    assert figures["the slowest lane's p99"].goal_reached is False
     assert figures["the least served lane"].median == pytest.approx(50)
-    assert figures["the least served lane"].met is False
+    assert figures["the least served lane"].goal_reached is False
     assert figures["starved lanes"].median == 1
-    assert figures["starved lanes"].met is False
+    assert figures["starved lanes"].goal_reached is False
     assert figures["host CPU"].median == pytest.approx(2.5)
-    assert figures["host CPU"].met
+    assert figures["host CPU"].goal_reached
 
 
 def test_different_kinds_of_sources_have_separate_figures() -> None:
@@ -88,7 +88,7 @@ def test_different_kinds_of_sources_have_separate_figures() -> None:
     figures = {figure.name.strip(): figure for figure in load_figures("load", sources, ProcessCost(1.0, 1.0))}
     assert figures["small"].median == pytest.approx(0.001)
     assert figures["large, p99"].median == pytest.approx(0.004)
-    assert figures["starved lanes"].met
+    assert figures["starved lanes"].goal_reached
     alike = [figure.name for figure in load_figures("load", sources[1:], ProcessCost(1.0, 1.0))]
     assert not any("large" in name for name in alike)
 
@@ -120,8 +120,8 @@ def test_rate_and_latency_are_relative_to_pcie_transfers() -> None:
     geometry = Geometry(1920, 1080, PixelFormat.GRAY8)
     figures = {figure.name: figure for figure in pcie_figures("lane", geometry, pcie, pipelined, single)}
     assert figures["sustained"].ratio == pytest.approx(0.9)
-    assert figures["sustained"].met
+    assert figures["sustained"].goal_reached
     assert figures["latency, one frame"].ratio == pytest.approx(110 / 80)
-    assert figures["latency, one frame"].met is False
-    assert figures["latency, p99"].met
+    assert figures["latency, one frame"].goal_reached is False
+    assert figures["latency, p99"].goal_reached
     assert figures["PCIe, upload"].median == pytest.approx(25_000)

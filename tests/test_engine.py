@@ -136,7 +136,7 @@ def test_jobs_get_replies_and_slots_are_freed() -> None:
         assert [reply.lut for reply in replies] == ["own", "previous", "previous", "previous"]
         assert ring.in_use == 4
         for slot in slots:
-            slot.settle()
+            slot.release()
         assert ring.in_use == 0
 
     with_engine(check)
@@ -149,7 +149,7 @@ def test_the_slot_of_a_cancelled_call_is_free_only_after_the_reply() -> None:
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        slot.settle()
+        slot.release()
         assert ring.in_use == 1
         async with asyncio.timeout(10):
             while ring.in_use:
@@ -169,7 +169,7 @@ def test_a_frame_is_refused_after_it_crashed_two_workers() -> None:
             os.kill(engine.pid, signal.SIGKILL)
             with pytest.raises(WorkerUnavailableError, match="died with this frame"):
                 await waiting
-            slot.settle()
+            slot.release()
             assert not engine.ready
             await ready(engine)
         slot = filled_slot(ring)
@@ -212,7 +212,7 @@ def test_a_source_counts_its_frames() -> None:
                 reply = await sources.enhance(
                     source, slot, FrameRequest(MediaType.RAW, len(FRAME), 0.0, GRAY)
                 )
-            slot.settle()
+            slot.release()
             assert reply.sequence == number
         assert (source.frames, source.last_reply, source.queued) == (3, reply, 0)
         assert source.live

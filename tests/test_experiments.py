@@ -261,7 +261,7 @@ def test_errors_of_precision_include_changed_decisions_of_the_detector(rng) -> N
     assert isinstance(alike := same["people detector: windows decided alike"], Figure)
     assert alike.median == 100
     assert isinstance(worse := apart["HOG error"], Figure)
-    assert worse.met is False
+    assert worse.goal_reached is False
 
 
 @detector

@@ -207,7 +207,7 @@ def test_two_slots_stay_free_for_views(service: FakeService) -> None:
     leases = [service.state.ring.acquire() for _ in range(4 - RESERVED_SLOTS)]
     response = service.client.post(FRAMES, content=b"image", headers=PNG)
     assert (response.status_code, response.headers["Retry-After"]) == (429, "1")
-    leases[0].settle()
+    leases[0].release()
     assert service.client.post(FRAMES, content=b"image", headers=PNG).status_code == 200
 
 

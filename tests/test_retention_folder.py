@@ -46,7 +46,7 @@ def test_the_oldest_files_are_deleted_while_too_little_is_free(
     folder.delete_old(WALL)
     assert [path.name[:15] for path in sorted(left())] == ["20270115T080002", "20270115T080003"]
     monkeypatch.setattr(RetentionFolder, "_check_free_bytes", lambda _: 1e9)
-    with pytest.raises(OutputError, match="less than 5 GB of the disk are free"):
+    with pytest.raises(OutputError, match="expected at least 5 GB of free disk space, got less"):
         folder.new_path(WALL, ".mp4")
 
 

@@ -67,36 +67,36 @@ def test_reserved_slots_stay_free(ring: SlotRing) -> None:
 def test_generation_grows_with_every_use(ring: SlotRing) -> None:
     slot = ring.acquire()
     first = slot.generation
-    slot.settle()
+    slot.release()
     for _ in range(3):
-        ring.acquire().settle()
+        ring.acquire().release()
     with pytest.raises(StateError, match=f"of slot {slot.index}, got {first}"):
         ring.memory.check(slot.index, first)
 
 
-def test_a_handed_over_slot_is_free_only_when_settled(ring: SlotRing) -> None:
+def test_a_shared_slot_is_free_only_when_released(ring: SlotRing) -> None:
     with ring.acquire() as slot:
-        slot.hand_over()
+        slot.add_user()
     assert ring.in_use == 1
-    slot.settle()
+    slot.release()
     assert ring.in_use == 0
 
 
-def test_a_settled_slot_stays_leased_until_its_block_ends(ring: SlotRing) -> None:
+def test_a_released_slot_stays_leased_until_its_block_ends(ring: SlotRing) -> None:
     with ring.acquire() as slot:
-        slot.hand_over()
-        slot.settle()
+        slot.add_user()
+        slot.release()
         assert ring.in_use == 1
     assert ring.in_use == 0
 
 
-def test_a_slot_with_two_jobs_is_free_only_when_both_are_settled(ring: SlotRing) -> None:
+def test_a_slot_with_two_jobs_is_free_only_when_both_release_it(ring: SlotRing) -> None:
     with ring.acquire() as slot:
-        slot.hand_over()
-        slot.hand_over()
-    slot.settle()
+        slot.add_user()
+        slot.add_user()
+    slot.release()
     assert ring.in_use == 1
-    slot.settle()
+    slot.release()
     assert ring.in_use == 0
 
 
@@ -106,11 +106,11 @@ def test_a_slot_is_free_after_an_exception(ring: SlotRing) -> None:
     assert ring.in_use == 0
 
 
-def test_a_slot_that_is_settled_too_often_is_an_error_and_not_freed_twice(ring: SlotRing) -> None:
+def test_a_slot_that_is_released_too_often_is_an_error_and_not_freed_twice(ring: SlotRing) -> None:
     slot = ring.acquire()
-    slot.settle()
+    slot.release()
     with pytest.raises(StateError, match="which is free"):
-        slot.settle()
+        slot.release()
     assert len({ring.acquire().index for _ in range(3)}) == 3
 
 

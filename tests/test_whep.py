@@ -182,7 +182,7 @@ GOOD = {"kind": "video", "payload": 96, "codec": "VP8", "rate": 90000, "print": 
 def test_an_invalid_offer_is_a_400_that_says_what_to_send(shown: RunningService, offer: str) -> None:
     answer = post(shown.client, offer)
     assert answer.status_code == 400, answer.text
-    assert "asks for video as VP8 or H.264" in answer.json()["detail"]
+    assert "a video section for VP8 or H.264" in answer.json()["detail"]
 
 
 def test_a_request_without_an_sdp_offer_is_refused(shown: RunningService) -> None:

@@ -72,14 +72,14 @@ class WorkerClient:
 
     def frame(self, source: str, data: bytes = FRAME, slot: int = 0, **more: object) -> Job:
         """Write a raw gray frame into a slot; returns its job."""
-        generation = self.memory.renew(slot)
+        generation = self.memory.next_generation(slot)
         self.memory.buffer(slot, "frame", len(data))[:] = data
         job = Job(0, Op.FRAME, source, slot, generation, len(data), MediaType.RAW, GRAY, answer=MediaType.RAW)
         return replace(job, **more)  # type: ignore[arg-type]
 
     def image(self, source: str, data: bytes, media: MediaType, **more: object) -> Job:
         """Write an encoded frame into slot 0; returns its job."""
-        generation = self.memory.renew(0)
+        generation = self.memory.next_generation(0)
         self.memory.buffer(0, "body", len(data))[:] = data
         return replace(
             Job(0, Op.FRAME, source, 0, generation, len(data), media, answer=MediaType.JSON), **more
@@ -199,7 +199,10 @@ def test_a_source_uses_its_own_lut_after_its_lane_was_closed(client: WorkerClien
 
 def test_a_view_of_a_source_without_a_frame_is_refused(client: WorkerClient) -> None:
     for op in (Op.SNAPSHOT, Op.FEATURES, Op.HISTOGRAM, Op.HEATMAP):
-        assert client.call(Job(0, op, "nobody", 0, client.memory.renew(0))).error == "UnknownSourceError"
+        assert (
+            client.call(Job(0, op, "nobody", 0, client.memory.next_generation(0))).error
+            == "UnknownSourceError"
+        )
 
 
 def test_a_response_larger_than_its_buffer_is_an_error(client: WorkerClient) -> None:

@@ -48,7 +48,7 @@ def bins_geometry(bins: Any, equalization: Equalization, range: Range) -> Geomet
             f" {bins.shape} {bins.dtype}; compute them with compute_histogram"
         )
     if equalization.mode is Mode.CLAHE:
-        raise OptionError("Mode.CLAHE needs the pixels; call `clahe`, or use another mode")
+        raise OptionError("expected a plain mode except Mode.CLAHE, which needs the pixels; call `clahe`")
     if equalization.mode.adaptive:
         raise OptionError(f"expected a plain mode, got {equalization.mode}, which needs frames; open a lane")
     return Geometry(1, 1, GRAY[depth], range)

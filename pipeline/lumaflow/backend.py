@@ -59,7 +59,9 @@ def choose_device(wanted: str = "auto") -> DeviceChoice:
         raise DeviceError(f"cannot use {wanted}: {found.reason}")
     device = found.devices[0] if wanted == "cuda" else wanted
     if device not in found.devices:
-        raise DeviceError(f"cannot find {wanted}; the usable GPUs are {', '.join(found.devices)}")
+        raise DeviceError(
+            f"expected a usable GPU ({', '.join(found.devices)}), got {wanted}; choose one of these"
+        )
     return DeviceChoice(device, "requested")
 
 
@@ -104,9 +106,9 @@ def memory_usage(device: str) -> MemoryUsage:
     if device == "cpu":
         fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
         return MemoryUsage(int(fields["RssAnon"].split()[0]) * 1024, 0)
-    from lumaflow.cuda.memory import held
+    from lumaflow.cuda.memory import allocated
 
-    return MemoryUsage(held.device_bytes, held.pinned_bytes)
+    return MemoryUsage(allocated.device_bytes, allocated.pinned_bytes)
 
 
 def page_lock(device: str, memory: NDArray[np.uint8]) -> Callable[[], None]:

@@ -145,16 +145,20 @@ def check_implemented(device: str, options: Options) -> None:
 
 def check_frame(geometry: Geometry, frame: Frame, output: Geometry, out: Frame | None) -> None:
     """Raise FrameError unless a lane of `geometry` can process `frame` and write to `out`."""
-    given = _geometry_of(frame)
-    if given != geometry:
+    actual = _geometry_of(frame)
+    if actual != geometry:
         raise FrameError(
-            f"expected a frame of {geometry}, for which the lane was opened, got {given}; open another lane"
+            f"expected a frame of {geometry}, for which the lane was opened, got {actual}; open another lane"
         )
     if out is None:
         return
-    given = _geometry_of(out)
-    if (given.pixel_format, given.width, given.height) != (output.pixel_format, output.width, output.height):
-        raise FrameError(f"expected out to be {output}, got {given}; use Frame.empty(lane.output)")
+    actual = _geometry_of(out)
+    if (actual.pixel_format, actual.width, actual.height) != (
+        output.pixel_format,
+        output.width,
+        output.height,
+    ):
+        raise FrameError(f"expected out to be {output}, got {actual}; use Frame.empty(lane.output)")
     if not all(getattr(plane.flags, "writeable", True) for plane in out.planes):
         raise FrameError("expected a writable out, got a read-only array; pass a copy")
 

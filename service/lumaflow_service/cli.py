@@ -59,8 +59,8 @@ def _print_error(message: str, status: int) -> int:
     return status
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         print(f"lumaflow {version('lumaflow')}")
@@ -96,8 +96,8 @@ def serve(
     """Serve the API and the live page. LUMAFLOW_* variables set what the command line does not."""
     from lumaflow_service.api.app import serve
 
-    given = {"config": config, "host": host, "port": port, "device": device, "demo": demo}
-    serve(_settings({name: value for name, value in given.items() if value is not None}))
+    arguments = {"config": config, "host": host, "port": port, "device": device, "demo": demo}
+    serve(_settings({name: value for name, value in arguments.items() if value is not None}))
 
 
 @app.command()
@@ -114,11 +114,11 @@ def ingest(
     """Run the cameras of FILE without API and page; only /livez, /readyz and /metrics are served."""
     from lumaflow_service.api.app import serve
 
-    given = {"config": config, "host": host, "port": port, "device": device}
-    serve(_settings({name: value for name, value in given.items() if value is not None}), headless=True)
+    arguments = {"config": config, "host": host, "port": port, "device": device}
+    serve(_settings({name: value for name, value in arguments.items() if value is not None}), headless=True)
 
 
-def _settings(given: dict[str, Any]) -> Any:
+def _settings(arguments: dict[str, Any]) -> Any:
     import os
 
     from pydantic import ValidationError
@@ -128,9 +128,9 @@ def _settings(given: dict[str, Any]) -> Any:
     for warning in misspelled_variables(os.environ):
         _print_error(warning, OK)
     try:
-        return Settings(**given)
+        return Settings(**arguments)
     except ValidationError as error:
-        raise OptionError(format_settings_error(error, given)) from error
+        raise OptionError(format_settings_error(error, arguments)) from error
 
 
 # files --------------------------------------------------------------------------------------------
@@ -173,9 +173,9 @@ def lane_command(command: Callable[..., int]) -> Callable[..., int]:
     shared = signature(LaneArguments).parameters
     own = {name: one for name, one in signature(command).parameters.items() if name != "lane"}
 
-    def run_command(**given: Any) -> int:
-        lane = LaneArguments(**{name: given.pop(name) for name in shared})
-        return command(**given, lane=lane)
+    def run_command(**arguments: Any) -> int:
+        lane = LaneArguments(**{name: arguments.pop(name) for name in shared})
+        return command(**arguments, lane=lane)
 
     parameters = {**own, **shared}
     vars(run_command)["__signature__"] = Signature(

@@ -113,8 +113,8 @@ def smooth_luts(smoothed: NDArray[np.float32], own: Lut, weight: np.float32, lut
     """smoothed = (1 - weight) * smoothed + weight * own; luts = smoothed, rounded half to even (spec 6)."""
     rest = np.float32(np.float32(1) - weight)
     for k in range(smoothed.size):
-        kept = np.float32(rest * smoothed[k])
-        smoothed[k] = np.float32(kept + np.float32(weight * np.float32(own[k])))
+        previous = np.float32(rest * smoothed[k])
+        smoothed[k] = np.float32(previous + np.float32(weight * np.float32(own[k])))
         luts[k] = np.int32(np.rint(smoothed[k]))
 
 

@@ -1,4 +1,4 @@
-"""The LUTs of the previous good frames, kept for the next one (spec 5, 6)."""
+"""The LUTs of the previous good frames, stored for the next one (spec 5, 6)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lumaflow.cpu.lut import smooth_luts
 from lumaflow.frame import LutKind
-from lumaflow.lut_history import LutSelector
+from lumaflow.lut_selector import LutSelector
 from lumaflow.options import Mode
 
 Luts = NDArray[Any]
@@ -18,7 +18,7 @@ class LutState:
     """Keeps the LUTs of the last good frame of a lane: one array each of output and, above 8 bits, display.
 
     own : arrays (rows, columns, 2^b) that hold the LUTs of the current frame
-    smoothing : weight of the LUTs of the current frame in the kept ones; 1: these alone
+    smoothing : weight of the LUTs of the current frame in the stored ones; 1: only these
     """
 
     def __init__(self, mode: Mode, own: Sequence[Luts], smoothing: float = 1.0) -> None:
@@ -29,13 +29,13 @@ class LutState:
         self._selector = LutSelector(mode)
 
     def reset(self) -> None:
-        """Discard the kept LUTs: the next frame uses its own."""
+        """Discard the stored LUTs: the next frame uses its own."""
         self._selector.reset()
 
     def advance(self, corrupt: bool, selected: Sequence[Luts], cut: bool = False) -> tuple[LutKind, int]:
         """Copy the LUTs for the current frame to `selected`; return their kind and age in frames.
 
-        `own` is kept for the next frame, unless the current one is corrupt.
+        `own` is stored for the next frame, unless the current one is corrupt.
 
         cut : a scene cut precedes the current frame
         """
@@ -49,7 +49,7 @@ class LutState:
         return kind, age
 
     def _smooth(self, restart: bool) -> None:
-        """Replace the kept LUTs by the mean of those of all frames since the cut."""
+        """Replace the stored LUTs by the mean of those of all frames since the cut."""
         for own, smoothed, previous in zip(self._own, self._smoothed, self._previous, strict=False):
             if restart:
                 np.copyto(smoothed, own)

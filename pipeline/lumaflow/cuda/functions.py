@@ -56,10 +56,10 @@ def view(array: Any) -> Any:
     strides, shape = pixels.strides, pixels.shape
     row = strides[1:] == np.empty((1, *shape[1:]), pixels.dtype).strides[1:] if pixels.ndim > 1 else True
     aligned = pixels.data.ptr % align == 0 and (pixels.ndim < 2 or strides[0] % align == 0)
-    forward = pixels.ndim < 2 or shape[0] == 1 or strides[0] >= pixels.nbytes // max(shape[0], 1)
+    ascending = pixels.ndim < 2 or shape[0] == 1 or strides[0] >= pixels.nbytes // max(shape[0], 1)
     if pixels.ndim < 2:
         row = pixels.flags.c_contiguous
-    return pixels if row and aligned and forward else pixels.copy(order="C")
+    return pixels if row and aligned and ascending else pixels.copy(order="C")
 
 
 def result(out: Any, shape: tuple[int, ...], dtype: Any, align: int) -> Any:
@@ -147,9 +147,9 @@ def _build_luts(
         found["bins"] = bins
     tone = open_tone_mapper(plan_frame(geometry, options), kernels, tables, scratch)
     tone.build_luts(at, plane, found, None)
-    beyond = found["out_of_range"].get(stream=at) if "out_of_range" in found else (0, 0)
-    if beyond[0]:
-        raise above_bit_depth(geometry, int(beyond[1]))
+    out_of_range = found["out_of_range"].get(stream=at) if "out_of_range" in found else (0, 0)
+    if out_of_range[0]:
+        raise above_bit_depth(geometry, int(out_of_range[1]))
     return tone, found
 
 

@@ -17,7 +17,7 @@ from lumaflow.cuda.streams import Streams, record_external, wait_external
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
 from lumaflow.lane import Lane, RingBuffer, above_bit_depth, check_frame, check_implemented, output_geometry
-from lumaflow.lut_history import LutSelector
+from lumaflow.lut_selector import LutSelector
 from lumaflow.options import LaneConfig, Options
 from lumaflow.stage import Stage
 

@@ -40,7 +40,7 @@ class AllocationCount:
         self.pinned_bytes += pinned_bytes
 
 
-held = AllocationCount()
+allocated = AllocationCount()
 """The counters of this process, which the worker reports as metrics."""
 
 
@@ -55,12 +55,12 @@ def offsets(spec: Spec) -> tuple[dict[str, int], int]:
 
 
 class DeviceMemory(cupy.cuda.Memory):  # type: ignore[misc]  # CuPy has no types
-    """Memory of the current device, counted in `held` until the last array in it is freed."""
+    """Memory of the current device, counted in `allocated` until the last array in it is freed."""
 
     def __init__(self, size_bytes: int) -> None:
         super().__init__(size_bytes)
-        held.add(device_bytes=size_bytes)
-        weakref.finalize(self, held.add, device_bytes=-size_bytes)
+        allocated.add(device_bytes=size_bytes)
+        weakref.finalize(self, allocated.add, device_bytes=-size_bytes)
 
 
 class DeviceBlock:
@@ -83,13 +83,13 @@ class PinnedBlock:
     def __init__(self, spec: Spec) -> None:
         self.offsets, self.size_bytes = offsets(spec)
         memory = cupy.cuda.PinnedMemory(self.size_bytes)
-        held.add(pinned_bytes=self.size_bytes)
-        weakref.finalize(memory, held.add, pinned_bytes=-self.size_bytes)
+        allocated.add(pinned_bytes=self.size_bytes)
+        weakref.finalize(memory, allocated.add, pinned_bytes=-self.size_bytes)
         self.address: int = memory.ptr
-        whole = np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), np.uint8, self.size_bytes)
-        whole[:] = 0
+        block = np.frombuffer(cupy.cuda.PinnedMemoryPointer(memory, 0), np.uint8, self.size_bytes)
+        block[:] = 0
         self.arrays: dict[str, NDArray[Any]] = {
-            name: np.ndarray(shape, dtype, whole, self.offsets[name]) for name, (shape, dtype) in spec.items()
+            name: np.ndarray(shape, dtype, block, self.offsets[name]) for name, (shape, dtype) in spec.items()
         }
 
 
@@ -106,12 +106,12 @@ class Registration:
         with translate_cuda_errors(f"pinning {memory.nbytes} bytes"):
             runtime.hostRegister(self._address, memory.nbytes, PORTABLE)
         self._size_bytes = memory.nbytes
-        held.add(pinned_bytes=self._size_bytes)
+        allocated.add(pinned_bytes=self._size_bytes)
 
     def close(self) -> None:
         """Unpin the memory; a second call has no effect."""
         if self._address is not None:
             with translate_cuda_errors("unpinning memory"):
                 runtime.hostUnregister(self._address)
-            held.add(pinned_bytes=-self._size_bytes)
+            allocated.add(pinned_bytes=-self._size_bytes)
             self._address = None

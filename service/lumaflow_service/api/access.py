@@ -91,8 +91,8 @@ class Access:
 
     def _scopes_of(self, token: str) -> set[Scope]:
         """The scopes of a token, compared in constant time."""
-        given = token.encode()
-        return {scope for scope, known in self._tokens.items() if hmac.compare_digest(known, given)}
+        encoded = token.encode()
+        return {scope for scope, expected in self._tokens.items() if hmac.compare_digest(expected, encoded)}
 
 
 def token_of(connection: HTTPConnection) -> str:

@@ -1,4 +1,4 @@
-"""`lumaflow bench`: figures with their spread, beside the limit of the same machine in the same run."""
+"""`lumaflow bench`: figures with their spread, and the limit of the same machine from the same run."""
 
 from lumaflow_service.bench.commands import app
 

@@ -51,7 +51,7 @@ class Figure:
         return self.median / self.limit.value if self.limit else None
 
     @property
-    def met(self) -> bool | None:
+    def goal_reached(self) -> bool | None:
         """True if the ratio reaches the goal; None without a goal."""
         if self.limit is None or self.limit.goal is None:
             return None
@@ -77,7 +77,7 @@ class Figure:
             if limit is None
             else {"name": limit.name, "value": limit.value, "goal": limit.goal},
             "ratio": self.ratio,
-            "met": self.met,
+            "met": self.goal_reached,
         }
 
 

@@ -51,12 +51,12 @@ def measure_lane_scaling(
             opened = [
                 stack.enter_context(open_lane(device, geometry, OPTIONS, config)) for _ in range(number)
             ]
-            opening, held = perf_counter() - start, memory_usage(device)
+            opening, after = perf_counter() - start, memory_usage(device)
             for lane in opened:
                 fill_slots(lane, images)
             seconds = seconds_per_frame(opened, max(count // number, 1))
         yield Figure(subject, f"a frame, {number} lanes", "s", seconds, limit=limit)
         yield Figure(subject, f"to open one of {number}", "s", opening / number)
-        memory = (held.device_bytes - before.device_bytes) / number
+        memory = (after.device_bytes - before.device_bytes) / number
         yield Figure(subject, f"memory of one of {number}", "bytes", memory)
         limit = limit or Limit("one lane's", seconds, GROWTH_GOAL)

@@ -80,7 +80,7 @@ def _measure(subject: str, lane: Lane, images: Sequence[Frame], frames: int | No
         yield Figure.of(subject, "sustained", "frames/s", pipelined.frames_per_second, limit)
         yield from latency_figures(subject, single.seconds)
     else:
-        host = _host_seconds(lane, settle=10 * float(np.median(single.seconds)))
+        host = _host_seconds(lane, idle_seconds=10 * float(np.median(single.seconds)))
         pcie = measure_pcie(lane, single.last)
         yield from pcie_figures(subject, lane.geometry, pcie, pipelined, single)
         goal = Limit("the goal, 20 us", HOST_GOAL_SECONDS, 1.0)
@@ -132,12 +132,12 @@ def _run_pipelined(lane: Lane, frames: int) -> PipelinedRun:
     return run
 
 
-def _host_seconds(lane: Lane, settle: float) -> list[float]:
+def _host_seconds(lane: Lane, idle_seconds: float) -> list[float]:
     # CPU time of the host only: all slots are submitted, then the GPU finishes, then all are collected.
     slots, seconds = lane.config.slots, []
     for _ in range(HOST_ROUNDS):
         submits = [_seconds_to_submit(lane) for _ in range(slots)]
-        until = perf_counter() + settle
+        until = perf_counter() + idle_seconds
         while perf_counter() < until:  # do not sleep: an idle core resumes slowly
             pass
         collects = [_seconds_to_collect(lane) for _ in range(slots)]
@@ -153,8 +153,8 @@ def _run_single(lane: Lane, frames: int) -> LatencyRun:
         submit_slot(lane)
         last = lane.collect()
         seconds.append(perf_counter() - start)
-        for stage, spent in last.stage_seconds.items():
-            stages.setdefault(stage, []).append(spent)
+        for stage, stage_seconds in last.stage_seconds.items():
+            stages.setdefault(stage, []).append(stage_seconds)
     return LatencyRun(seconds, stages, last)
 
 

@@ -105,7 +105,7 @@ def _row(figure: Entry) -> _Row:
     spread = ""
     if figure.p10 is not None and figure.p90 is not None:
         spread = f"{_digits(figure.p10 * scale)}..{_digits(figure.p90 * scale)}"
-    return _Row(figure.name, median, spread, _comparison(figure), figure.met is False)
+    return _Row(figure.name, median, spread, _comparison(figure), figure.goal_reached is False)
 
 
 def _comparison(figure: Figure) -> str:
@@ -114,7 +114,7 @@ def _comparison(figure: Figure) -> str:
     ratio = f"{figure.ratio:.2f}" if not 0 < figure.ratio < SMALL_RATIO else f"{figure.ratio:.2g}"
     comparison = f"{ratio} of {figure.limit.name}"
     missed = "over" if figure.less_is_better else "under"
-    return f"{comparison}, {missed} {figure.limit.goal:g}" if figure.met is False else comparison
+    return f"{comparison}, {missed} {figure.limit.goal:g}" if figure.goal_reached is False else comparison
 
 
 def _scale(figure: Figure) -> tuple[float, str]:

@@ -44,7 +44,7 @@ class LoadCount:
 class LoadCounts:
     """The plain loop, the service by number of requests in flight, and its memory after each round."""
 
-    bare: LoadCount = field(default_factory=LoadCount)
+    plain_loop: LoadCount = field(default_factory=LoadCount)
     served: dict[int, LoadCount] = field(
         default_factory=lambda: {number: LoadCount() for number in IN_FLIGHT}
     )
@@ -69,17 +69,17 @@ def measure_service(
 
 def _rounds(server: ServiceProcess, lane: Lane, images: Sequence[bytes], each: int) -> LoadCounts:
     counts = LoadCounts()
-    _bare(lane, images, WARM_UP)
+    _plain_loop(lane, images, WARM_UP)
     send_frames(server, images, WARM_UP, in_flight=1)
     for _ in range(ROUNDS):
-        counts.bare.add(*_bare(lane, images, each))
+        counts.plain_loop.add(*_plain_loop(lane, images, each))
         for in_flight, count in counts.served.items():
             count.add(*send_frames(server, images, each, in_flight))
         counts.memory.append(server.rss_bytes())
     return counts
 
 
-def _bare(lane: Lane, images: Sequence[bytes], frames: int) -> tuple[list[float], float]:
+def _plain_loop(lane: Lane, images: Sequence[bytes], frames: int) -> tuple[list[float], float]:
     latencies = []
     for index in range(frames):
         start = perf_counter()
@@ -124,9 +124,9 @@ def _send(
 
 def speed_figures(subject: str, counts: LoadCounts) -> Iterator[Figure]:
     """Yield rates and latencies; the rates of the service are relative to the plain loop."""
-    bare = Figure.of(subject, "bare loop", "frames/s", counts.bare.frames_per_second)
-    yield bare
-    limit = Limit("bare loop", bare.median, GOAL)
+    plain_loop = Figure.of(subject, "bare loop", "frames/s", counts.plain_loop.frames_per_second)
+    yield plain_loop
+    limit = Limit("bare loop", plain_loop.median, GOAL)
     for in_flight, count in counts.served.items():
         name = f"{in_flight} in flight"
         yield Figure.of(subject, name, "frames/s", count.frames_per_second, limit)

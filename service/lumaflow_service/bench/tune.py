@@ -102,10 +102,10 @@ def search(timer: Timer, until: float) -> LaunchConfig:
         for changes in _candidates(job):
             if monotonic() > until:
                 return config
-            tried = replace(config, **changes)
-            cost = best if tried == config else _cost(timer, job, tried)
+            candidate = replace(config, **changes)
+            cost = best if candidate == config else _cost(timer, job, candidate)
             if cost < best * (1 - MIN_GAIN):
-                config, best = tried, cost
+                config, best = candidate, cost
     return config
 
 
@@ -130,9 +130,11 @@ def confirm(timer: Timer, found: LaunchConfig) -> LaunchConfig:
     """The configuration of the jobs that are again faster than with the defaults; defaults for the others."""
     config = DEFAULT_LAUNCH_CONFIG
     for job in JOBS:
-        tried = replace(config, **{field: getattr(found, field) for field in job.fields})
-        if tried != config and _cost(timer, job, tried) < _cost(timer, job, config) * (1 - MIN_GAIN / 2):
-            config = tried
+        candidate = replace(config, **{field: getattr(found, field) for field in job.fields})
+        if candidate != config and _cost(timer, job, candidate) < _cost(timer, job, config) * (
+            1 - MIN_GAIN / 2
+        ):
+            config = candidate
     return config
 
 

@@ -33,7 +33,7 @@ def check_rtsp_describe(target: ResolvedUrl, address: str, seconds: float, verif
             status = _request(connection, "DESCRIBE", target.url, seconds)
         except ssl.SSLError as error:
             reason = error.reason or "the connection broke"
-            raise CameraError(CameraErrorCode.TLS, f"no secure connection: {reason}") from None
+            raise CameraError(CameraErrorCode.TLS, f"the TLS handshake failed: {reason}") from None
         except TimeoutError:
             raise CameraError(CameraErrorCode.TIMEOUT, f"no answer within {seconds:g} s") from None
         except CameraError:
@@ -45,7 +45,10 @@ def check_rtsp_describe(target: ResolvedUrl, address: str, seconds: float, verif
             text = f"the server redirects to another URL ({status}); give the final URL"
             raise CameraError(CameraErrorCode.REFUSED, text)
         if status == 404:
-            raise CameraError(CameraErrorCode.NOT_FOUND, "the server has nothing at this path (404)")
+            raise CameraError(
+                CameraErrorCode.NOT_FOUND,
+                "the server has no stream at this path (404); check the path of the URL",
+            )
         yield
 
 

@@ -162,5 +162,5 @@ class OptionsPatch(create_model("NullableOptions", **_NULLABLE_FIELDS)):  # type
 
     def changes(self) -> dict[str, Any]:
         """The given options."""
-        given: dict[str, Any] = self.model_dump(exclude_none=True)
-        return {"region": None, **given} if "region" in self.model_fields_set else given
+        changes: dict[str, Any] = self.model_dump(exclude_none=True)
+        return {"region": None, **changes} if "region" in self.model_fields_set else changes

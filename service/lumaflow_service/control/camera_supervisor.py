@@ -154,7 +154,7 @@ class CameraSupervisor:
         if ready is None:
             return False
         self._granted = None
-        slot.settle()
+        slot.release()
         task = asyncio.create_task(self._handle_frame(child, slot, ready))
         self._frame_tasks.add(task)
         task.add_done_callback(self._frame_tasks.discard)
@@ -162,7 +162,7 @@ class CameraSupervisor:
 
     async def _grant(self, child: Child, slot: SlotLease) -> FrameReady | None:
         """Let the process write a frame to a slot; None when it does not."""
-        slot.hand_over()
+        slot.add_user()
         try:
             child.send(SlotGranted(slot.index, slot.generation, self._is_reoriented))
             async with asyncio.timeout(WRITE_SECONDS):
@@ -219,8 +219,8 @@ class CameraSupervisor:
             for reply in replies:
                 if isinstance(reply, BaseException):
                     raise reply
-            good = [reply for reply in replies if isinstance(reply, Reply)]
-            return good[0], good[1].length if self._descriptors else 0
+            answers = [reply for reply in replies if isinstance(reply, Reply)]
+            return answers[0], answers[1].length if self._descriptors else 0
 
     async def _extract_descriptors(self, slot: SlotLease) -> Reply:
         """Request the descriptors directly after the frame, so that no other frame comes between."""
@@ -230,7 +230,7 @@ class CameraSupervisor:
     async def _write_outputs(self, child: Child, slot: SlotLease, message: EnhancedReady) -> None:
         """Let the process copy the enhanced frame; kill the process when it does not."""
         released = self._released[slot.index] = asyncio.get_running_loop().create_future()
-        slot.hand_over()
+        slot.add_user()
         try:
             child.send(message)
             async with asyncio.timeout(COPY_SECONDS):
@@ -239,13 +239,13 @@ class CameraSupervisor:
             child.kill()
         finally:
             self._released.pop(slot.index, None)
-            slot.settle()
+            slot.release()
 
     def _revoke_grant(self) -> None:
         """Free the slot that was granted to a process that has ended."""
         if self._granted is not None:
-            self._granted.settle()  # for the process
-            self._granted.settle()  # for this supervisor
+            self._granted.release()  # for the process
+            self._granted.release()  # for this supervisor
             self._granted = None
 
     def _on_message(self, message: Message) -> None:

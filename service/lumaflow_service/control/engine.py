@@ -147,7 +147,7 @@ class Engine:
         self._child.send(job)
         self._calls[job.id] = call
         if slot is not None:
-            slot.hand_over()
+            slot.add_user()
         return call.reply
 
     def _notify(self, job: Job) -> asyncio.Future[Reply] | None:
@@ -177,7 +177,7 @@ class Engine:
         if error is None:
             self._record_success(call, reply)
         if call.slot is not None:
-            call.slot.settle()
+            call.slot.release()
         if not call.reply.done():
             call.reply.set_result(reply) if error is None else call.reply.set_exception(error)
 
@@ -190,13 +190,13 @@ class Engine:
             self._quarantine.clear(call.body)
 
     def _on_exit(self) -> None:
-        """Fail all calls of a worker that has exited, and settle their slots."""
+        """Fail all calls of a worker that has exited, and release their slots."""
         self._child, self._last_success = None, None
         calls, self._calls = self._calls, {}
         self._quarantine.record_crash(call.body for call in calls.values() if call.body is not None)
         for call in calls.values():
             if call.slot is not None:
-                call.slot.settle()
+                call.slot.release()
             if not call.reply.done():
                 call.reply.set_exception(self._exit_error(call.job))
         self._exited.set()
@@ -270,15 +270,19 @@ class Engine:
         self._last_message = time.monotonic()
         canary: asyncio.Future[Reply] | None = None
         while not self._exited.is_set():
-            asked = time.monotonic()
+            ping_time = time.monotonic()
             self._notify(Job(0, Op.PING))
-            if (canary is None or canary.done()) and asked - (self._last_success or asked) > CANARY_SECONDS:
+            if (canary is None or canary.done()) and ping_time - (
+                self._last_success or ping_time
+            ) > CANARY_SECONDS:
                 canary = self._notify(Job(0, Op.CANARY))
             try:
                 async with asyncio.timeout(PING_SECONDS):  # `wait_for` can lose the cancellation by `stop`
                     await self._exited.wait()
             except TimeoutError:
-                if time.monotonic() - asked <= 2 * PING_SECONDS:  # else this process was late, not the worker
+                if (
+                    time.monotonic() - ping_time <= 2 * PING_SECONDS
+                ):  # else this process was late, not the worker
                     self._kill_if_stuck(child)
 
     def _kill_if_stuck(self, child: Child) -> None:

@@ -1,4 +1,4 @@
-"""Images that are enhanced outside any source, and kept for some minutes under an unguessable id."""
+"""Images that are enhanced outside any source, and stored for some minutes under an unguessable id."""
 
 import secrets
 import time
@@ -53,8 +53,8 @@ class OneShotImages:
         """Enhance the image in `slot` and store it. Raises TooLargeError, and what `Engine.call` raises."""
         name = secrets.token_urlsafe(16)
         lane = f"trial {name}"  # a source id has no space, so this cannot be the lane of a source
-        wanted = options.model_dump(mode="json")
-        job = Job(0, Op.FRAME, lane, length=length, media=media, options=wanted, answer=media)
+        options_json = options.model_dump(mode="json")
+        job = Job(0, Op.FRAME, lane, length=length, media=media, options=options_json, answer=media)
         before = bytes(slot.buffer("body", length))
         try:
             reply = await self._engine.call(job, slot)

@@ -90,8 +90,8 @@ class VideoReader:
         start, expected = self.video.start_time or 0, self.video.duration
         if not expected or self._last_pts is None or self._end - start >= 0.9 * expected:
             return None
-        found, whole = (float(ticks * self.time_base) for ticks in (self._end - start, expected))
-        return f"after {found:.1f} s of {whole:.1f} s"
+        found, duration = (float(ticks * self.time_base) for ticks in (self._end - start, expected))
+        return f"after {found:.1f} s of {duration:.1f} s"
 
     @property
     def field_order(self) -> str | None:

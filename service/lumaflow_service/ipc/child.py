@@ -44,13 +44,21 @@ class Child:
 
         CONNECTION and MEMORY are the descriptors of the socket and of the slot memory. Raises OSError.
         """
-        ours, theirs = socket_pair()
-        with theirs:
-            command = [sys.executable, "-P", "-m", module, str(theirs.fileno()), str(memory_fd), *arguments]
-            process = await asyncio.to_thread(spawn_signal_safe, command, (theirs.fileno(), memory_fd))
-        ours.setblocking(False)
-        child = cls(process, ours, on_message, on_exit)
-        asyncio.get_running_loop().add_reader(ours, child.read)
+        parent_socket, child_socket = socket_pair()
+        with child_socket:
+            command = [
+                sys.executable,
+                "-P",
+                "-m",
+                module,
+                str(child_socket.fileno()),
+                str(memory_fd),
+                *arguments,
+            ]
+            process = await asyncio.to_thread(spawn_signal_safe, command, (child_socket.fileno(), memory_fd))
+        parent_socket.setblocking(False)
+        child = cls(process, parent_socket, on_message, on_exit)
+        asyncio.get_running_loop().add_reader(parent_socket, child.read)
         return child
 
     def send(self, message: Message) -> None:
@@ -59,7 +67,7 @@ class Child:
             self.connection.send(pack(message))
         except OSError as error:
             raise WorkerUnavailableError(
-                f"the child process does not read its messages ({error}); try again"
+                f"the socket of the child process is not writable ({error}); try again"
             ) from error
 
     def kill(self) -> None:

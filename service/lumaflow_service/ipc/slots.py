@@ -53,7 +53,7 @@ class SlotMemory:
         os.ftruncate(fd, size)
         return cls(fd, slots, slot_bytes)
 
-    def renew(self, slot: int) -> int:
+    def next_generation(self, slot: int) -> int:
         """Start the next generation of a slot and return it."""
         self._generations[slot] += 1
         return self._generations[slot]
@@ -93,8 +93,8 @@ class SlotMemory:
 class SlotLease:
     """One use of a slot: a context manager that ends it for its owner.
 
-    The lease counts its users like a reference count: the owner, and each process that the slot is handed
-    over to. The slot is free again when the owner's block has ended and every other user has settled.
+    The lease counts its users like a reference count: the owner, and each process that may
+    access the slot. The last user to release it frees it; the owner's block releases it at its end.
     """
 
     index: int
@@ -106,20 +106,20 @@ class SlotLease:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.settle()
+        self.release()
 
     def buffer(self, name: str, length: int) -> memoryview:
         """The first `length` bytes of one of the slot's buffers. Raises TooLargeError."""
         return self._ring.memory.buffer(self.index, name, length)
 
-    def hand_over(self) -> None:
-        """Count one more user: from now on another process may access the slot."""
+    def add_user(self) -> None:
+        """Count one more user, before another process may access the slot."""
         self._users += 1
 
-    def settle(self) -> None:
+    def release(self) -> None:
         """Count one user less; the last one frees the slot."""
         if self._users == 0:
-            raise StateError(f"expected a slot in use, got slot {self.index}, which is free; settle it once")
+            raise StateError(f"expected a slot in use, got slot {self.index}, which is free; release it once")
         self._users -= 1
         if self._users == 0:
             self._ring.free(self.index)
@@ -142,7 +142,7 @@ class SlotRing:
         if len(self._free) <= reserved:
             raise BusyError(f"all {self.memory.slots - reserved} slots are in use; try again a little later")
         index = self._free.pop()  # the slot used last: its memory is still in the CPU caches
-        return SlotLease(index, self.memory.renew(index), self)
+        return SlotLease(index, self.memory.next_generation(index), self)
 
     def free(self, index: int) -> None:
         """Make a slot free again; for SlotLease."""

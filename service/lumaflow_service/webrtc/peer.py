@@ -36,16 +36,16 @@ class WebRtcPeer:
         connection = self._connection
         try:
             if "\na=fingerprint:" not in offer:
-                raise ValueError("it has no DTLS fingerprint")
+                raise ValueError("it contains no DTLS fingerprint")
             await connection.setRemoteDescription(RTCSessionDescription(offer, "offer"))
             if not any(transceiver.kind == "video" for transceiver in connection.getTransceivers()):
-                raise ValueError("it asks for no video")
+                raise ValueError("it contains no video section")
             connection.addTrack(self._track)
             await connection.setLocalDescription(await connection.createAnswer())
         except Exception as error:  # the SDP parser raises many types
             raise BadOfferError(
                 f"the offer is not valid ({type(error).__name__}: {error});"
-                " send SDP that asks for video as VP8 or H.264"
+                " send SDP with a video section for VP8 or H.264"
             ) from error
         return str(connection.localDescription.sdp)
 

@@ -31,8 +31,8 @@ class SourceLane:
     def __init__(self, device: str, geometry: Geometry, options: dict[str, Any]) -> None:
         self.geometry = geometry
         self.options = options
-        wanted = SourceOptions.model_validate(options).to_pipeline()
-        self.lane: Lane = open_lane(device, geometry, wanted, LaneConfig(slots=1))
+        lane_options = SourceOptions.model_validate(options).to_pipeline()
+        self.lane: Lane = open_lane(device, geometry, lane_options, LaneConfig(slots=1))
         self.raw, self.enhanced = Frame.empty(geometry), Frame.empty(self.lane.output)
         self.arrays: Arrays = {}
         self.reply_fields: dict[str, Any] = {}

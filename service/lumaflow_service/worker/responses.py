@@ -24,9 +24,12 @@ FEATURE_ARRAYS = {
 
 def select_features(arrays: Arrays, features: list[str] | None) -> Arrays:
     """Copies of the arrays of these features; of all features when None."""
-    wanted = list(Feature) if features is None else [Feature(name) for name in features]
+    selected = list(Feature) if features is None else [Feature(name) for name in features]
     return {
-        name: arrays[name].copy() for feature in wanted for name in FEATURE_ARRAYS[feature] if name in arrays
+        name: arrays[name].copy()
+        for feature in selected
+        for name in FEATURE_ARRAYS[feature]
+        if name in arrays
     }
 
 

@@ -65,7 +65,7 @@ class RetentionFolder:
             path.unlink(missing_ok=True)
         if self._check_free_bytes() < self._keep_free_bytes:
             minimum = f"{self._keep_free_bytes / GIGABYTE:g} GB"
-            raise OutputError(f"less than {minimum} of the disk are free; delete other files")
+            raise OutputError(f"expected at least {minimum} of free disk space, got less; delete other files")
 
     def _check_free_bytes(self) -> int:
         self.free_bytes = shutil.disk_usage(self._folder).free

@@ -23,7 +23,7 @@ _PNG_BITS = {
 def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
     """The header of a PNG. Raises the errors of `read_header`."""
     header: ImageHeader | None = None
-    color, orientation, seen = _GRAY, 1, set()
+    color, orientation, chunk_names = _GRAY, 1, set()
     for name, body in chunks(view):
         if (name == b"IHDR") is (header is not None):
             raise BadFrameError(
@@ -34,14 +34,14 @@ def read_png(view: memoryview, max_pixels: int) -> ImageHeader:
             check_size(header.width, header.height, max_pixels)
         elif name == b"eXIf":
             orientation = exif_orientation(body)
-        seen.add(name)
-    if header is None or b"IDAT" not in seen:
+        chunk_names.add(name)
+    if header is None or b"IDAT" not in chunk_names:
         raise BadFrameError("the PNG has no IDAT chunk; send the complete image")
-    if color == _PALETTE and b"PLTE" not in seen:
+    if color == _PALETTE and b"PLTE" not in chunk_names:
         raise BadFrameError("the PNG is damaged: it has no palette (PLTE chunk); send another image")
-    if b"tRNS" in seen and color in (_PALETTE, _COLOR):
+    if b"tRNS" in chunk_names and color in (_PALETTE, _COLOR):
         header = replace(header, channels=4)
-    return replace(header, orientation=orientation, animated=b"acTL" in seen)
+    return replace(header, orientation=orientation, animated=b"acTL" in chunk_names)
 
 
 def chunks(view: memoryview) -> Iterator[tuple[bytes, memoryview]]:

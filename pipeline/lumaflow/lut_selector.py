@@ -1,4 +1,4 @@
-"""Which LUT a frame uses (spec 5): the rule, on the host, for every device."""
+"""Selection of the LUT that a frame uses (spec 5), on the host, the same for every device."""
 
 from lumaflow.frame import LutKind
 from lumaflow.options import Mode
@@ -19,7 +19,7 @@ class LutSelector:
         return (LutKind.PREVIOUS, self._age) if self._age else (LutKind.OWN, 0)
 
     def advance(self, corrupt: bool, cut: bool = False) -> tuple[LutKind, int]:
-        """Step to the frame after and return `next` as it was; the LUT of a corrupt frame is not kept.
+        """Advance by one frame and return the previous `next`; the LUT of a corrupt frame is discarded.
 
         cut : a scene cut precedes the frame, which uses its own LUT therefore (spec 6)
         """
@@ -33,7 +33,7 @@ class LutSelector:
         return selected
 
     def reset(self) -> None:
-        """Discard the kept LUT: the next frame uses its own."""
+        """Discard the stored LUT: the next frame uses its own."""
         self._age = 0
 
     def copy_from(self, other: "LutSelector") -> None:
