@@ -83,13 +83,14 @@ U8 = {
     **{
         f"lut {mode}": lambda luma, mode=mode, **out: functions.build_lut(BINS, Equalization(mode), **out)
         for mode in Mode
-        if mode is not Mode.CLAHE
+        if mode is not Mode.CLAHE and not mode.adaptive
     },
     "lut limited": lambda luma, **out: functions.build_lut(BINS, range=Range.LIMITED, **out),
     "apply": lambda luma, **out: functions.apply_lut(luma, np.arange(256, dtype=np.uint8)[::-1], **out),
     **{
         f"clahe {mode}": lambda luma, mode=mode, **out: functions.clahe(luma, Equalization(mode), **out)
         for mode in Mode
+        if not mode.adaptive
     },
     **{
         f"lbp {near} {labels}": lambda luma, near=near, labels=labels, **out: functions.lbp(
