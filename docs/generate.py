@@ -18,6 +18,7 @@ from lumaflow_service.config.model import (
     SnapshotConfig,
 )
 from lumaflow_service.config.options import RegionOption, SourceOptions
+from lumaflow_service.config.presets import DEFAULTS, Preset, preset_values
 from lumaflow_service.config.settings import PREFIX, Settings
 
 INTRODUCTION = """\
@@ -59,6 +60,12 @@ above the bit depth unless `clamp` is set. A `file:` URL may name a folder, whos
 the other. Cameras that clients add over HTTP cannot use `file:` and `v4l2:`.
 """
 
+PRESET = """\
+A preset sets every option of this table. An option given next to it, in the same request or the same part of
+the file, overrides it; a camera's preset overrides all of `defaults`. A `mode` given later without a preset
+sets `preset` to null.
+"""
+
 OUTPUTS = """\
 Each entry of `outputs` has exactly one of the keys `record`, `publish`, `snapshot` and `descriptors`. Files
 are named by their time; files with other names are never deleted. `publish: URL` is short for `publish:
@@ -66,10 +73,11 @@ are named by their time; files with other names are never deleted. `publish: URL
 """
 
 SETTINGS = """\
-`lumaflow serve` and `lumaflow ingest` read these variables; the options `--config`, `--host`, `--port` and
-`--device` (and `--demo` of `serve`) override them. A file in `/run/secrets` with the name of a setting in
-lower case, for example `lumaflow_admin_token`, sets it too; the environment overrides it. A variable whose
-name resembles a setting causes a warning. Without a token the service listens on loopback only.
+`lumaflow serve` and `lumaflow ingest` read these variables; the options `--config`, `--host`, `--port`,
+`--device` and `--preset` (and `--demo` of `serve`) override them. A file in `/run/secrets` with the name of
+a setting in lower case, for example `lumaflow_admin_token`, sets it too; the environment overrides it. A
+variable whose name resembles a setting causes a warning. Without a token the service listens on loopback
+only.
 """
 
 Schema = dict[str, Any]
@@ -89,6 +97,9 @@ def page() -> str:
         "### Options\n",
         "Of `defaults`, of a camera, and of a source over HTTP ([spec.md](spec.md) has the formulas).\n",
         table(SourceOptions),
+        "#### `preset`\n",
+        PRESET,
+        preset_table(),
         "#### `region`\n",
         "A rectangle in pixels of the frame after `orientation`.\n",
         table(RegionOption),
@@ -119,6 +130,18 @@ def table(
             kind = ", ".join(dict.fromkeys(types(field, schema))).replace("|", "\\|")
             default = "required" if name in required else default_of(field)
             rows.append(f"| `{key}` | {kind} | {default} | {meaning(field)} |")
+    return "\n".join(rows) + "\n"
+
+
+def preset_table() -> str:
+    """A table of the presets: the option values of each."""
+    rows = [
+        f"| preset | {' | '.join(f'`{name}`' for name in DEFAULTS)} |",
+        f"|{'---|' * (len(DEFAULTS) + 1)}",
+    ]
+    for preset in Preset:
+        values = (json.dumps(value).strip('"') for value in preset_values(preset).values())
+        rows.append(f"| `{preset}` | {' | '.join(f'`{value}`' for value in values)} |")
     return "\n".join(rows) + "\n"
 
 

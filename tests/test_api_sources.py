@@ -71,6 +71,25 @@ def test_patch_without_changes_keeps_the_lut(client: httpx.Client) -> None:
     assert send(client, "same").headers["X-Lumaflow-Lut"] == "previous"
 
 
+def test_a_preset_is_put_and_patched(client: httpx.Client) -> None:
+    put = client.put("/v1/sources/preset", json={"options": {"preset": "night", "strength": 0.5}}).json()
+    assert [put["options"][name] for name in ("preset", "mode", "strength")] == ["night", "lowlight", 0.5]
+    patched = client.patch("/v1/sources/preset", json={"options": {"preset": "off"}}).json()
+    assert [patched["options"][name] for name in ("preset", "mode", "strength")] == ["off", "identity", 1.0]
+    assert send(client, "preset").headers["X-Lumaflow-Lut"] == "identity"
+    patched = client.patch("/v1/sources/preset", json={"options": {"mode": "clahe"}}).json()
+    assert [patched["options"][name] for name in ("preset", "mode")] == [None, "clahe"]
+    about = client.get("/v1/about").json()
+    assert about["presets"]["night"]["mode"] == "lowlight"
+    assert set(about["presets"]) == set(about["options_schema"]["$defs"]["Preset"]["enum"])
+
+
+def test_a_plain_mode_has_no_tone(client: httpx.Client) -> None:
+    client.put("/v1/sources/plain", json={"options": {"mode": "clahe"}})
+    assert "X-Lumaflow-Tone" not in send(client, "plain").headers
+    assert client.get("/v1/sources/plain").json()["tone"] is None
+
+
 def test_fixed_geometry_rejects_other_frames(client: httpx.Client) -> None:
     client.put("/v1/sources/fixed", json={"geometry": GRAY})
     assert send(client, "fixed").status_code == 200
@@ -109,6 +128,10 @@ def test_delete_removes_the_source_and_its_lut(client: httpx.Client) -> None:
         ),
         ("PUT", {"options": {"orientation": "sideways"}}, "options.orientation"),
         ("PUT", {"options": {"chroma_gain": 9}}, "options.chroma_gain"),
+        ("PUT", {"options": {"preset": "day"}}, "options.preset"),
+        ("PUT", {"options": {"strength": 2}}, "options.strength"),
+        ("PATCH", {"options": {"target": 20}}, "options.target"),
+        ("PATCH", {"options": {"smoothing": 0}}, "options.smoothing"),
         ("PUT", {"options": {"region": {"x": 0, "y": 0, "width": 0, "height": 1}}}, "options.region.width"),
         ("PATCH", {"options": {"tiles": "99x99"}}, "options.tiles"),
         ("PATCH", {"options": {"hog": True}}, "options.hog"),

@@ -4,6 +4,7 @@ import pytest
 
 from lumaflow.errors import DeviceLostError, FrameError, LumaflowError
 from lumaflow.formats import Alignment, Color, Matrix, PixelFormat, Range
+from lumaflow.frame import Tone, ToneReport
 from lumaflow.geometry import Geometry
 from lumaflow_service.errors import BadFrameError
 from lumaflow_service.ipc.geometry_json import GeometryJson
@@ -39,6 +40,7 @@ MESSAGES = [
     Reply(
         7, length=5, device="cpu", geometry=GeometryJson(4, 5, "gray8"), lut="own", stage_seconds={"lut": 0.1}
     ),
+    Reply(8, tone=ToneReport(Tone.LOWLIGHT, 0.93, 8.1, 2.3, 0.5, 255.0, 0.0, True, True, "dark: mean 14")),
     WorkerStarted("cuda:0", "it is there"),
     SlotGranted(1, 2),
     FrameReady(1, 2, GeometryJson(640, 360, "bgr24", "full", "lsb", "bt709")),

@@ -1,11 +1,12 @@
 """Metrics: the names and labels that dashboards use."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry
 
-from lumaflow.frame import LutKind
+from lumaflow.frame import LutKind, Tone, ToneReport
 from lumaflow.stage import Stage
 from lumaflow_service.config.camera_errors import CameraErrorCode
 from lumaflow_service.control.metrics import FRAME_ERRORS, MAX_SOURCE_LABELS, RESTART_REASONS, Metrics
@@ -59,6 +60,27 @@ def test_lane_time_age_and_stage_times_are_different_figures(
 ) -> None:
     metrics.frame_enhanced("gate", REPLY, 0.05)
     assert metrics.registry.get_sample_value(f"lumaflow_{name}_sum", labels) == pytest.approx(seconds)
+
+
+def tone_report(mode: Tone, strength: float = 0.5) -> ToneReport:
+    return ToneReport(mode, strength, 8.1, 2.3, 0.0, 255.0, 0.0, False, True, "dark")
+
+
+def test_the_tone_of_a_frame_is_counted_and_its_strength_is_a_gauge(metrics: Metrics) -> None:
+    for tone in (Tone.BYPASS, Tone.LOWLIGHT, Tone.LOWLIGHT):
+        metrics.frame_enhanced("gate", replace(REPLY, tone=tone_report(tone, 0.93)), 0.05)
+    text = metrics.exposition().decode()
+    assert 'lumaflow_tone_total{mode="bypass"} 1.0' in text
+    assert 'lumaflow_tone_total{mode="lowlight"} 2.0' in text
+    assert 'lumaflow_tone_strength{source="gate"} 0.93' in text
+
+
+def test_a_plain_mode_removes_the_strength_of_the_tone(metrics: Metrics) -> None:
+    metrics.frame_enhanced("gate", REPLY, 0.05)
+    assert "lumaflow_tone_strength{" not in metrics.exposition().decode()
+    metrics.frame_enhanced("gate", replace(REPLY, tone=tone_report(Tone.DEHAZE)), 0.05)
+    metrics.frame_enhanced("gate", REPLY, 0.05)
+    assert "lumaflow_tone_strength{" not in metrics.exposition().decode()
 
 
 def test_stage_buckets_resolve_microseconds(metrics: Metrics) -> None:
@@ -215,6 +237,8 @@ def test_a_scrape_of_64_sources_with_all_series_is_under_200_kb(metrics: Metrics
         source = f"{number:02d}-entrance-left"
         for lut in LutKind:
             metrics.frame_enhanced(source, Reply(1, device="cuda:0", lut=lut, stage_seconds=STAGES), 0.05)
+        for tone in Tone:
+            metrics.frame_enhanced(source, Reply(1, device="cuda:0", lut="own", tone=tone_report(tone)), 0.05)
         if kind == "cameras":
             metrics.camera_reported(source, CameraReport("opening"), EVERYTHING)
         for error in [BusyError, WorkerStuckError] if kind == "cameras" else FRAME_ERRORS:

@@ -193,7 +193,7 @@ def test_option_is_visible_soon_after_the_change(
 ) -> None:
     open_source(page, address)
     until(lambda: mean(page, 0.51, 0.54) - mean(page, 0.46, 0.49) > 8)
-    took_ms = page.evaluate(UNTIL_PLAIN, 'input[value="identity"]')
+    took_ms = page.evaluate(UNTIL_PLAIN, '#controls input[value="off"]')
     record_property("option_visible_ms", round(took_ms))
     print(f"an option was seen after {took_ms:.0f} ms")
     assert took_ms < 5000
@@ -203,16 +203,63 @@ def test_option_is_visible_soon_after_the_change(
 
 def test_every_option_of_the_api_has_a_field(page: Page, address: str) -> None:
     open_source(page, address)
-    page.get_by_text("More options").click()
+    page.locator("#controls summary").click()
     names = page.eval_on_selector_all(
         "#controls input, #controls select", "all => all.map((one) => one.dataset.option ?? one.name)"
     )
     assert set(SourceOptions.model_fields) <= set(names)
 
 
+def test_preset_sets_the_other_options(page: Page, address: str, shown: RunningService) -> None:
+    def options() -> dict[str, object]:
+        found: dict[str, object] = shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]
+        return found
+
+    open_source(page, address)
+    page.locator('#controls input[value="document"]').check(force=True)
+    until(lambda: options() == SourceOptions(preset="document").model_dump(mode="json"))
+    page.locator("#controls summary").click()
+    expect(page.locator('#controls input[value="stretch"]')).to_be_checked()
+    expect(page.get_by_label("Strength", exact=True).first).to_be_disabled()
+    page.locator('#controls input[value="clipped"]').check(force=True)
+    until(lambda: (options()["preset"], options()["mode"]) == (None, "clipped"))
+    expect(page.locator('#controls input[data-option="preset"]:checked')).to_have_count(0)
+    page.get_by_text("Reset all").click()
+    until(lambda: options() == SourceOptions().model_dump(mode="json"))
+
+
+@pytest.mark.parametrize(
+    ("tone", "text"),
+    [
+        (
+            {"mode": "lowlight", "gain": 8.1, "denoised": True},
+            "Dark picture: brightened 8 times, noise filtered.",
+        ),
+        ({"mode": "bypass", "gain": 1.0}, "Good picture: not changed."),
+        ({"mode": "stretch", "gain": 1.4}, "Low contrast: levels stretched."),
+        (
+            {"mode": "dehaze", "gain": 1.42, "haze": 0.6},
+            "Hazy picture: 60 % of the haze removed, brightened 1.4 times.",
+        ),
+        (None, ""),
+    ],
+)
+def test_tone_is_shown_in_words(page: Page, address: str, tone: dict[str, object] | None, text: str) -> None:
+    def answer(route: Route) -> None:
+        body = route.fetch().json()
+        (source,) = (one for one in body["sources"] if one["id"] == SOURCE)
+        source["tone"] = tone and {"haze": 0, "denoised": False, "reason": "measured <b>figures</b>", **tone}
+        route.fulfill(json=body)
+
+    page.route("**/v1/sources", answer)
+    open_source(page, address)
+    expect(page.locator("#tone")).to_have_text(text)
+    expect(page.locator("#tone")).to_have_attribute("title", "measured <b>figures</b>" if tone else "")
+
+
 def test_region_and_features_are_sent(page: Page, address: str, shown: RunningService) -> None:
     open_source(page, address)
-    page.get_by_text("More options").click()
+    page.locator("#controls summary").click()
     page.get_by_label("Histogram from a region").check()
     page.get_by_label("X", exact=True).fill("16")
 
@@ -438,7 +485,7 @@ def test_image_is_enhanced_shown_and_its_link_works(page: Page, address: str, br
     other.goto(link)
     until(lambda: mean(other, 0.55, 1, canvas) > BRIGHT)
     other.close()
-    page.locator('#image-controls input[value="identity"]').check(force=True)
+    page.locator('#image-controls input[value="off"]').check(force=True)
     until(lambda: mean(page, 0.55, 1, canvas) < bright - 5)
     expect(page.locator("#image-link")).not_to_have_text(link)
 
@@ -514,7 +561,7 @@ def test_read_only_token_disables_changes(page: Page, guarded: str, quiet: list[
     )
     for name in ("Add a camera", "Remove", "Reset all"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
-    expect(page.locator('#controls input[value="identity"]')).to_be_disabled()
+    expect(page.locator('#controls input[value="night"]')).to_be_disabled()
     page.locator('#overlays input[value="hog"]').check(force=True)
     expect(page.locator("#legend")).to_contain_text("This source has no HOG. This token is read-only.")
     found = Axe().run(page)
@@ -561,7 +608,7 @@ def test_axe_finds_nothing(page: Page, address: str, view: str) -> None:
     page.goto(f"{address}/{view}")
     if "source" in view:
         expect(page.locator("#stage")).not_to_have_class(re.compile("blank"))
-        page.get_by_text("More options").click()
+        page.locator("#controls summary").click()
     else:
         expect(page.locator("main h2:visible").first).to_be_visible()
     found = Axe().run(page)

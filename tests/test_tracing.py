@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -15,6 +16,7 @@ from opentelemetry.trace import StatusCode
 
 from conftest import RunningService, finish
 from lumaflow.errors import OptionError
+from lumaflow.frame import Tone, ToneReport
 from lumaflow_service.control.tracing import Tracing, open_tracing
 from lumaflow_service.errors import BusyError
 from lumaflow_service.ipc.messages import Reply
@@ -55,6 +57,13 @@ def test_a_frame_is_one_span_as_long_as_its_age(tracing: Tracing, spans: InMemor
         "lumaflow.frame_seconds": 0.006,
         "lumaflow.apply_seconds": 0.004,
     }
+
+
+def test_a_span_has_the_tone_of_an_adaptive_mode(tracing: Tracing, spans: InMemorySpanExporter) -> None:
+    tone = ToneReport(Tone.LOWLIGHT, 0.93, 8.1, 2.3, 0.0, 255.0, 0.0, False, True, "dark")
+    tracing.frame_enhanced("gate", replace(REPLY, tone=tone), 0.05)
+    attributes = spans.get_finished_spans()[0].attributes
+    assert (attributes["lumaflow.tone"], attributes["lumaflow.tone_strength"]) == ("lowlight", 0.93)
 
 
 def test_a_span_joins_the_trace_of_the_client(tracing: Tracing, spans: InMemorySpanExporter) -> None:

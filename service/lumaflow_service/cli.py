@@ -14,6 +14,7 @@ import typer
 from lumaflow.errors import DeviceError, LumaflowError, OptionError
 from lumaflow.options import ColorMode, Equalization, Mode, Options, Orientation
 from lumaflow_service.camera.commands import config_app, probe
+from lumaflow_service.config.presets import DEFAULTS, Preset, merge_options
 
 OK, FAILED, USAGE_ERROR, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
@@ -81,6 +82,10 @@ def _root(
 
 Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of cameras; reloaded on SIGHUP")]
 
+CameraPreset = Annotated[
+    Preset | None, typer.Option(help="preset of the cameras of FILE that set no mode and no preset")
+]
+
 
 @app.command()
 def serve(
@@ -91,12 +96,13 @@ def serve(
     ] = None,
     port: Annotated[int | None, typer.Option(help="port to listen on; 0 selects a free one  [8000]")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
+    preset: CameraPreset = None,
     demo: Annotated[bool | None, typer.Option("--demo", help="add a looping demo source")] = None,
 ) -> None:
     """Serve the API and the live page. LUMAFLOW_* variables set what the command line does not."""
     from lumaflow_service.api.app import serve
 
-    arguments = {"config": config, "host": host, "port": port, "device": device, "demo": demo}
+    arguments = {"config": config, "host": host, "port": port, "device": device, "preset": preset, "demo": demo}
     serve(_settings({name: value for name, value in arguments.items() if value is not None}))
 
 
@@ -110,11 +116,12 @@ def ingest(
         int | None, typer.Option(help="port of /metrics and health checks; 0 selects a free one  [8000]")
     ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
+    preset: CameraPreset = None,
 ) -> None:
     """Run the cameras of FILE without API and page; only /livez, /readyz and /metrics are served."""
     from lumaflow_service.api.app import serve
 
-    arguments = {"config": config, "host": host, "port": port, "device": device}
+    arguments = {"config": config, "host": host, "port": port, "device": device, "preset": preset}
     serve(_settings({name: value for name, value in arguments.items() if value is not None}), headless=True)
 
 
@@ -143,13 +150,36 @@ Input = Annotated[Path, typer.Argument(metavar="INPUT", show_default=False)]
 class LaneArguments:
     """The options that `enhance` and `features` share."""
 
-    mode: Annotated[Mode, typer.Option(help="how the LUT is computed from the histogram")] = Mode.CLAHE
-    clip_limit: Annotated[float, typer.Option(help="relative to a flat histogram; 0: no clipping")] = 2.0
+    preset: Annotated[
+        Preset | None, typer.Option(help="values for a kind of scene; other options override them")
+    ] = None
+    mode: Annotated[Mode | None, typer.Option(help=f"how levels are mapped  [{DEFAULTS['mode']}]")] = None
+    clip_limit: Annotated[
+        float | None, typer.Option(help="relative to a flat histogram; 0: no clipping  [2.0]")
+    ] = None
     tiles: Annotated[str, typer.Option(metavar="COLUMNSxROWS", help="grid of CLAHE")] = "8x8"
     color: Annotated[
         ColorMode,
         typer.Option(help="input of the LUT for RGB: the largest channel, or the luma; for YUV the luma"),
     ] = ColorMode.VALUE
+    strength: Annotated[
+        float | None, typer.Option(help="0 to 1, of the modes auto, lowlight and dehaze  [1.0]")
+    ] = None
+    target: Annotated[
+        float | None,
+        typer.Option(help="mean level of the darker half in the modes auto and lowlight  [chosen per frame]"),
+    ] = None
+    denoise: Annotated[
+        bool | None,
+        typer.Option("--denoise/--no-denoise", help="filter noise in the modes auto and lowlight  [denoise]"),
+    ] = None
+    smoothing: Annotated[
+        float | None, typer.Option(help="weight of a frame in the LUT of the other modes; 1: off  [1.0]")
+    ] = None
+    gate: Annotated[
+        bool | None,
+        typer.Option("--gate/--no-gate", help="change good frames less, in the other modes  [no-gate]"),
+    ] = None
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")] = "auto"
     orientation: Annotated[Orientation | None, typer.Option(help="override the file's rotation tag")] = None
     force: Annotated[bool, typer.Option("--force", "-f", help="overwrite existing files")] = False
@@ -161,11 +191,17 @@ class LaneArguments:
         from lumaflow_service.files.run_lane import LaneJob
 
         signal.signal(signal.SIGTERM, _terminate)
-        equalization = Equalization(self.mode, self.clip_limit, _parse_tiles(self.tiles), self.color)
-        options = Options(equalization=equalization)
+        options = Options(equalization=self._equalization())
         options = with_features(options) if with_npz else options
         device = choose_device(self.device).device
         return LaneJob(device, options, side_by_side, self.force, self.orientation)
+
+    def _equalization(self) -> Equalization:
+        names = ("preset", *DEFAULTS)
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        values = merge_options(DEFAULTS, given)
+        del values["preset"]
+        return Equalization(tiles=_parse_tiles(self.tiles), color=self.color, **values)
 
 
 def lane_command(command: Callable[..., int]) -> Callable[..., int]:
@@ -190,7 +226,7 @@ def lane_command(command: Callable[..., int]) -> Callable[..., int]:
 @lane_command
 def enhance(
     source: Input,
-    target: Annotated[Path, typer.Argument(metavar="OUTPUT", show_default=False)],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", show_default=False)],
     lane: LaneArguments,
     features: Annotated[
         Path | None,
@@ -214,7 +250,7 @@ def enhance(
     """
     from lumaflow_service.files.commands import enhance
 
-    return enhance(source, target, lane.job(features is not None, side_by_side), features)
+    return enhance(source, output, lane.job(features is not None, side_by_side), features)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from lumaflow_service.api.access import Scope
 from lumaflow_service.api.state import State
 from lumaflow_service.config.options import SourceOptions
+from lumaflow_service.config.presets import Preset, preset_values
 from lumaflow_service.webrtc.peers import webrtc_installed
 
 router = APIRouter(prefix="/v1")
@@ -26,6 +27,7 @@ class About(BaseModel):
     scopes: list[Scope] = Field(description="scopes of the client's token; all of them without tokens")
     webrtc: bool = Field(description="true if video is available over WebRTC (WHEP)")
     options: SourceOptions
+    presets: dict[Preset, dict[str, Any]] = Field(description="the option values that each preset sets")
     options_schema: dict[str, Any]
 
 
@@ -40,5 +42,6 @@ async def about(state: State, request: Request) -> About:
         scopes=sorted(request.state.scopes),
         webrtc=webrtc_installed(),
         options=SourceOptions(),
+        presets={preset: preset_values(preset) for preset in Preset},
         options_schema=OPTIONS_SCHEMA,
     )

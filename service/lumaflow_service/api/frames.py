@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
+from lumaflow.frame import ToneReport
 from lumaflow_service.api.body import drain, receive_body
 from lumaflow_service.api.problems import openapi_problems
 from lumaflow_service.api.requests import FrameQuery, choose_media_type, content_type_of, parse_features
@@ -37,6 +38,11 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
             "X-Lumaflow-Lut": {
                 "description": "the frame whose LUT was applied",
                 "schema": {"enum": ["previous", "own", "identity"]},
+            },
+            "X-Lumaflow-Tone": {
+                "description": "what the modes auto, lowlight and dehaze did, for example"
+                " lowlight;strength=0.93;gain=8.1;noise=2.3;haze=0.00; absent in other modes",
+                "schema": {"type": "string"},
             },
             "X-Lumaflow-Shown": {
                 "description": "size and format of the enhanced frame, as in a raw response",
@@ -116,7 +122,15 @@ def frame_response(reply: Reply, slot: SlotLease, answer: MediaType) -> Response
         "Server-Timing": timing,
         "Cache-Control": "no-store",
     }
+    if reply.tone:
+        headers["X-Lumaflow-Tone"] = format_tone(reply.tone)
     return Response(copy_content(reply, slot, answer), headers=headers, media_type=answer)
+
+
+def format_tone(tone: ToneReport) -> str:
+    """The value of X-Lumaflow-Tone: an item with parameters (RFC 8941)."""
+    effect = f"{tone.mode};strength={tone.strength:.2f};gain={tone.gain:.1f}"
+    return f"{effect};noise={tone.noise:.1f};haze={tone.haze:.2f}"
 
 
 def copy_content(reply: Reply, slot: SlotLease, answer: MediaType) -> bytes:

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -63,13 +64,15 @@ def create_state(
     clip = clip_path() if settings.demo else None
     clip_to_render = clip if clip and not clip.exists() else None
 
-    def add_demo(loaded: LoadedConfig) -> LoadedConfig:
+    def apply_settings(loaded: LoadedConfig) -> LoadedConfig:
+        if settings.preset:
+            loaded = replace(loaded, config=loaded.config.with_preset(settings.preset))
         return with_demo_camera(loaded, clip) if clip else loaded
 
     def read() -> LoadedConfig:
-        return add_demo(reload_config(settings.config))
+        return apply_settings(reload_config(settings.config))
 
-    cameras = Cameras(add_demo(config), read, parts, redactor, limits)
+    cameras = Cameras(apply_settings(config), read, parts, redactor, limits)
     views = ViewCache(engine, ring, settings.max_viewers, settings.lane_idle_seconds)
     peers = WebRtcPeers(views, settings.max_viewers)
     images = OneShotImages(engine)

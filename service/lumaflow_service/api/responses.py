@@ -1,16 +1,42 @@
 """JSON responses: the result of a frame, histograms, the state of sources and cameras."""
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
+from lumaflow.frame import Tone
 from lumaflow.stage import Stage
 from lumaflow_service.api.requests import FrameFormat
 from lumaflow_service.config.options import Feature, SourceOptions
 from lumaflow_service.control.camera_status import CameraStatus
 from lumaflow_service.control.sources import Source
 from lumaflow_service.ipc.messages import Reply
+
+
+class ToneState(BaseModel):
+    """The effect of the modes auto, lowlight and dehaze on a frame, with 8-bit levels."""
+
+    mode: Tone = Field(description="the main effect")
+    strength: float = Field(description="of the main effect, 0 to 1")
+    gain: float = Field(description="of dark levels; 1: unchanged")
+    noise: float = Field(description="standard deviation of the noise in dark areas")
+    black: float = Field(description="level that is mapped to black")
+    white: float = Field(description="level that is mapped to white")
+    haze: float = Field(description="strength of the haze removal, 0 to 1")
+    cut: bool = Field(description="true if a scene cut precedes the frame, or no frame does")
+    denoised: bool = Field(description="true if the noise filters changed the frame")
+    reason: str
+
+    @classmethod
+    def from_reply(cls, reply: Reply) -> Self | None:
+        """The tone in a reply of the worker; None in other modes."""
+        if reply.tone is None:
+            return None
+        figures = asdict(reply.tone).items()
+        return cls.model_validate(
+            {name: round(value, 4) if isinstance(value, float) else value for name, value in figures}
+        )
 
 
 class FrameResult(BaseModel):
@@ -22,6 +48,7 @@ class FrameResult(BaseModel):
     device: str
     geometry: FrameFormat | None
     clamped: int = Field(description="values beyond the depth, each set to the highest level")
+    tone: ToneState | None = Field(description="null in the other modes")
     stage_seconds: dict[str, float]
     frame_seconds: float
 
@@ -35,6 +62,7 @@ class FrameResult(BaseModel):
             device=reply.device,
             geometry=FrameFormat.from_json(reply.geometry),
             clamped=reply.clamped,
+            tone=ToneState.from_reply(reply),
             stage_seconds=reply.stage_seconds,
             frame_seconds=reply.frame_seconds,
         )
@@ -135,6 +163,7 @@ class SourceState(BaseModel):
     extracted: list[Feature]
     lut: str | None
     lut_age: int | None
+    tone: ToneState | None
     queue_depth: int
     stage_seconds: dict[str, float]
     stage_latency: dict[str, StageLatency]
@@ -160,6 +189,7 @@ class SourceState(BaseModel):
             extracted=source.extracted,
             lut=last.lut if last else None,
             lut_age=last.lut_age if last else None,
+            tone=ToneState.from_reply(last) if last else None,
             queue_depth=source.queued,
             stage_seconds=last.stage_seconds if last else {},
             stage_latency=stage_latency(source),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from lumaflow_service.config.options import Feature, Features, OptionsPatch, SourceOptions
+from lumaflow_service.config.presets import Preset, expand_preset, merge_options
 from lumaflow_service.config.schema import keys_at
 from lumaflow_service.config.source_id import PATTERN, check_id
 from lumaflow_service.config.url_policy import Network, UrlPolicy
@@ -146,7 +147,7 @@ class CameraConfig(OptionsPatch):
             if output.descriptors
             for feature in output.descriptors.features
         ]
-        return SourceOptions.model_validate({**defaults.changes(), **own}).with_features(features)
+        return SourceOptions.model_validate(merge_options(defaults.changes(), own)).with_features(features)
 
     @property
     def without_options(self) -> dict[str, Any]:
@@ -173,6 +174,11 @@ class Config(StrictModel):
     )
     files: list[str] = Field(["."], description="folders that file: URLs may refer to")
     sources: dict[SourceName, CameraConfig] = Field({}, description="the cameras, by source id")
+
+    def with_preset(self, preset: Preset) -> "Config":
+        """A copy whose `defaults` have this preset."""
+        changes = {**self.defaults.changes(), **expand_preset({"preset": preset})}
+        return self.model_copy(update={"defaults": OptionsPatch.model_validate(changes)})
 
     def policy(self, folder: Path) -> UrlPolicy:
         """The URLs that this configuration, a file in `folder`, allows."""

@@ -4,12 +4,22 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 
 from lumaflow.geometry import MAX_SIDE_PX
 from lumaflow.options import (
     MAX_CHROMA_GAIN,
+    MAX_TARGET,
     MAX_TILES,
+    MIN_TARGET,
     ColorMode,
     Equalization,
     Hog,
@@ -23,6 +33,7 @@ from lumaflow.options import (
     Output,
     Region,
 )
+from lumaflow_service.config.presets import DEFAULTS, Preset, expand_preset, merge_options, parse_off
 
 TILES_PATTERN = r"^[1-9][0-9]?x[1-9][0-9]?$"
 
@@ -60,6 +71,13 @@ Tiles = Annotated[
 ]
 ClipLimit = Annotated[float, Field(ge=0, le=1000, description="relative to a flat histogram; 0: no clipping")]
 ChromaGain = Annotated[float, Field(ge=0, le=MAX_CHROMA_GAIN, description="of YUV frames; 1: unchanged")]
+Strength = Annotated[
+    float, Field(ge=0, le=1, description="of the modes auto, lowlight and dehaze; 0: unchanged")
+]
+Target = Annotated[float, Field(ge=MIN_TARGET, le=MAX_TARGET)]
+Smoothing = Annotated[
+    float, Field(gt=0, le=1, description="weight of a frame in the LUT of the other modes; 1: no smoothing")
+]
 
 
 class RegionOption(BaseModel):
@@ -88,13 +106,30 @@ class SourceOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Annotated[Mode, Field(description="how the LUT is computed from the histogram")] = Mode.CLAHE
+    preset: Annotated[
+        Preset | None,
+        BeforeValidator(parse_off),
+        Field(description="values for a kind of scene; options given next to it override them"),
+    ] = None
+    mode: Annotated[Mode, Field(description="how levels are mapped")] = DEFAULTS["mode"]
     clip_limit: ClipLimit = 2.0
     tiles: Tiles = "8x8"
     color: Annotated[
         ColorMode, Field(description="of RGB frames: map V of HSV (the largest channel), or the luma")
     ] = ColorMode.VALUE
     chroma_gain: ChromaGain = 1.0
+    strength: Strength = 1.0
+    target: Annotated[
+        Target | None,
+        Field(
+            description="mean level of the darker half, modes auto and lowlight; null: chosen for each frame"
+        ),
+    ] = None
+    denoise: Annotated[bool, Field(description="filter noise in the modes auto and lowlight")] = True
+    smoothing: Smoothing = 1.0
+    gate: Annotated[
+        bool, Field(description="change frames that already use all levels less, in the other modes")
+    ] = False
     output: Annotated[
         Output, Field(description="bit depth of the enhanced frame: as the input, or 8 bits (gray only)")
     ] = Output.SAME
@@ -118,12 +153,26 @@ class SourceOptions(BaseModel):
         Neighborhood.SQUARE
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_preset(cls, options: Any) -> Any:
+        return expand_preset(options) if isinstance(options, dict) else options
+
     def to_pipeline(self) -> Options:
         """The pipeline's Options. Raises OptionError."""
         columns, rows = map(int, self.tiles.split("x"))
         return Options(
             equalization=Equalization(
-                self.mode, self.clip_limit, (columns, rows), self.color, self.chroma_gain
+                self.mode,
+                self.clip_limit,
+                (columns, rows),
+                self.color,
+                self.chroma_gain,
+                self.smoothing,
+                self.gate,
+                self.strength,
+                self.target,
+                self.denoise,
             ),
             hog=Hog(self.hog_layout) if Feature.HOG in self.features else None,
             lbp=Lbp(self.lbp_neighborhood, self.lbp_mapping) if Feature.LBP in self.features else None,
@@ -135,8 +184,8 @@ class SourceOptions(BaseModel):
         )
 
     def changed(self, changes: dict[str, Any]) -> "SourceOptions":
-        """A validated copy with `changes` applied."""
-        return SourceOptions.model_validate({**self.model_dump(), **changes})
+        """A validated copy with `changes` applied; a preset in them sets all its values."""
+        return SourceOptions.model_validate(merge_options(self.model_dump(), changes))
 
     def with_features(self, features: list[Feature]) -> "SourceOptions":
         """A copy with `features` enabled too; the same object if all of them are enabled already."""
@@ -155,12 +204,19 @@ _NULLABLE_FIELDS: dict[str, Any] = {
 }
 
 
+UNSETTABLE = ("region", "target", "preset")
+"""Options for which null is a value."""
+
+
 class OptionsPatch(create_model("NullableOptions", **_NULLABLE_FIELDS)):  # type: ignore[misc]
-    """Options to change: the fields of SourceOptions, each optional. A region of null is the whole frame."""
+    """Options to change: the fields of SourceOptions, each optional.
+
+    A null for `region`, `target` or `preset` unsets it; for another option it changes nothing.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     def changes(self) -> dict[str, Any]:
         """The given options."""
         changes: dict[str, Any] = self.model_dump(exclude_none=True)
-        return {"region": None, **changes} if "region" in self.model_fields_set else changes
+        return {**{name: None for name in UNSETTABLE if name in self.model_fields_set}, **changes}

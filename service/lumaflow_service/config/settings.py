@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from lumaflow_service.config.presets import Preset
 from lumaflow_service.config.validation import format_validation_error
 
 MEBIBYTE = 1 << 20
@@ -56,6 +57,10 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 selects a free one")
     device: str = Field("auto", description="auto, cpu, cuda or cuda:N")
     config: Path | None = Field(None, description="YAML file of cameras; reloaded on SIGHUP")
+    preset: Preset | None = Field(
+        None,
+        description="preset of the cameras of the file that set no mode and no preset; overrides `defaults`",
+    )
     demo: bool = Field(False, description="add the looping demo source `demo`")
 
     ingest_token: Token | None = Field(None, description="token that allows sending frames")

@@ -36,6 +36,11 @@ class Tracing:
             "lumaflow.sequence": reply.sequence,
             "lumaflow.frame_seconds": reply.frame_seconds,
         }
+        if reply.tone:
+            attributes |= {
+                "lumaflow.tone": reply.tone.mode,
+                "lumaflow.tone_strength": reply.tone.strength,
+            }
         attributes |= {f"lumaflow.{stage}_seconds": seconds for stage, seconds in reply.stage_seconds.items()}
         context = self._propagator.extract({"traceparent": parent})
         start = end - round(age_seconds * 1e9)

@@ -24,6 +24,7 @@ from typing import Any
 import lumaflow.errors
 import lumaflow_service.errors
 from lumaflow.errors import LumaflowError
+from lumaflow.frame import ToneReport
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.media_type import MediaType
 
@@ -113,6 +114,7 @@ class Reply:
     lut: str = ""
     lut_age: int = 0
     clamped: int = 0
+    tone: ToneReport | None = None
     stage_seconds: dict[str, float] = field(default_factory=dict)
     frame_seconds: float = 0.0
     device_bytes: int = 0

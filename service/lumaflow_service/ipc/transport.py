@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import get_args
 
+from lumaflow.frame import Tone, ToneReport
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.messages import Message
 
@@ -34,6 +35,8 @@ def unpack(packet: bytes) -> Message:
         for name in GEOMETRY_FIELDS:
             if fields.get(name):
                 fields[name] = GeometryJson(*fields[name])
+        if fields.get("tone"):
+            fields["tone"] = ToneReport(**fields["tone"] | {"mode": Tone(fields["tone"]["mode"])})
         return _MESSAGE_TYPES[kind](**fields)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"expected a message, got a packet of {len(packet)} bytes: {error}") from error

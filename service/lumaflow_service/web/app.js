@@ -15,6 +15,7 @@ import { Sources } from "./sources.js";
 import { Stages } from "./stages.js";
 import { showAge, showStats, size } from "./stats.js";
 import { statusOf } from "./status-text.js";
+import { showTone } from "./tone.js";
 import { Wall } from "./wall.js";
 
 const SOURCES_MS = 400;
@@ -149,6 +150,7 @@ function showSelected(source) {
   sources.show(known, source.id);
   showStats(source);
   stages.show(source);
+  showTone(byId("tone"), source.tone);
   controls.show(source.id, source.options, source.geometry && orientedSize(source));
   cameras.show(source);
 }

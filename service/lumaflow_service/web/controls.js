@@ -3,7 +3,8 @@
 import { fields } from "./options.js";
 import { READ_ONLY } from "./status-text.js";
 
-const MAIN_OPTIONS = ["mode", "clip_limit", "tiles", "color"];
+const MAIN_OPTIONS = ["preset"];
+const IMAGE_OPTIONS = ["mode", "strength", "target", "denoise", "clip_limit", "tiles", "color"];
 
 export class Controls {
   #fields;
@@ -11,24 +12,27 @@ export class Controls {
   #note;
   #send;
   #defaults;
+  #presets;
   #subject = null;
   #sending = false;
   #unsent = new Set();
   #enabled = true;
 
   /**
-   * Creates the fields of `about.options_schema` in `form`: the main ones, and unless `compact` the others in `.more`.
+   * Creates the fields of `about.options_schema` in `form`: the preset, and the others in `.more`. With `compact` only
+   * those of one image.
    * Calls `send(changes)` for each change; its error is written into `note`.
    */
   constructor({ form, note, about, compact = false, send }) {
-    [this.#form, this.#note, this.#send, this.#defaults] = [form, note, send, about.options];
+    [this.#form, this.#note, this.#send, this.#defaults, this.#presets] = [form, note, send, about.options, about.presets];
     const names = Object.keys(about.options_schema.properties);
-    const shown = compact ? MAIN_OPTIONS : [...MAIN_OPTIONS, ...names.filter((name) => !MAIN_OPTIONS.includes(name))];
+    const others = compact ? IMAGE_OPTIONS : [...IMAGE_OPTIONS, ...names.filter((name) => ![...MAIN_OPTIONS, ...IMAGE_OPTIONS].includes(name))];
+    const shown = [...MAIN_OPTIONS, ...others];
     this.#fields = fields(about.options_schema, shown);
     const [main, more] = [[], []];
     for (const [name, { element }] of this.#fields) (MAIN_OPTIONS.includes(name) ? main : more).push(element);
     form.prepend(...main);
-    form.querySelector(".more")?.append(...more);
+    form.querySelector(".more").append(...more);
     for (const [name, { element }] of this.#fields) element.addEventListener("input", () => this.#onInput(name));
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("reset", (event) => this.#onReset(event));
@@ -82,8 +86,24 @@ export class Controls {
 
   #onInput(name) {
     this.#unsent.add(name);
+    if (name === "preset") this.#showPreset();
+    if (name === "mode") this.#clearPreset();
     this.#updateDisabled();
     this.#sendChanges();
+  }
+
+  /** Shows the options of the preset; the service sets them. */
+  #showPreset() {
+    for (const [name, value] of Object.entries(this.#presets[this.#fields.get("preset").read()])) {
+      this.#fields.get(name)?.write(value);
+      this.#unsent.delete(name);
+    }
+  }
+
+  /** Another mode than that of the preset. */
+  #clearPreset() {
+    this.#fields.get("preset").write(null);
+    this.#unsent.delete("preset");
   }
 
   async #sendChanges() {

@@ -6,6 +6,7 @@ import { Compare, pair } from "./compare.js";
 import { Controls } from "./controls.js";
 import { mebibytes, milliseconds } from "./stats.js";
 import { CANNOT_SEND, duration } from "./status-text.js";
+import { showTone } from "./tone.js";
 
 const byId = (id) => document.getElementById(id);
 const MEDIA_TYPES = ["image/jpeg", "image/png"];
@@ -97,6 +98,7 @@ export class OneShotImage {
     byId("image-save").href = this.#objectUrl = URL.createObjectURL(await getBlob(`${path}/after`));
     const { figures } = state;
     byId("image-facts").textContent = `${after.width} × ${after.height} · enhanced in ${milliseconds(figures.frame_seconds)} ms on ${figures.device}`;
+    showTone(byId("image-tone"), figures.tone);
     byId("image-expiry").textContent = `The link expires in ${duration(state.seconds_left)}.`;
     byId("image-result").hidden = false;
   }

@@ -1,12 +1,31 @@
 // Form fields created from the JSON schema of the service; options unknown to this file get a default field.
 
+const ADAPTIVE = ["auto", "lowlight", "dehaze"];
 const FIELDS = {
+  preset: {
+    label: "Scene",
+    segments: true,
+    choices: { auto: "Automatic", night: "Night", backlight: "Backlight", fog: "Fog", industrial: "Industrial", document: "Document", off: "Off" },
+    help: {
+      auto: "Dark, flat and hazy pictures are improved; good pictures are not changed.",
+      night: "Dark pictures are brightened, and their noise is filtered.",
+      backlight: "Dark parts before a bright window or sky are brightened.",
+      fog: "Haze is removed.",
+      industrial: "Local contrast for evenly lit scenes.",
+      document: "Dark ink on white paper.",
+      off: "The picture is not changed.",
+      none: "Your own options, below.",
+    },
+  },
   mode: {
     label: "Mode",
     segments: true,
-    choices: { clahe: "CLAHE", clipped: "Clipped", equalize: "Equalize", stretch: "Stretch", identity: "Off" },
+    choices: { auto: "Auto", lowlight: "Low light", dehaze: "Dehaze", clahe: "CLAHE", clipped: "Clipped", equalize: "Equalize", stretch: "Stretch", identity: "Off" },
     help: {
-      clahe: "Local contrast with a limit. The best choice for most cameras.",
+      auto: "Chosen for each frame: low light, dehaze, stretch, or unchanged.",
+      lowlight: "Dark frames are brightened without halos, and their noise is filtered.",
+      dehaze: "Haze is removed.",
+      clahe: "Local contrast with a limit.",
       clipped: "One LUT for the whole frame, with limited contrast.",
       equalize: "One LUT for the whole frame, without a limit.",
       stretch: "Levels are scaled linearly between the darkest and the brightest one.",
@@ -16,6 +35,11 @@ const FIELDS = {
   clip_limit: { label: "Clip limit", max: 10, step: 0.1, help: "Lower values change less; 0 disables clipping.", when: ({ mode }) => mode === "clahe" || mode === "clipped" },
   tiles: { label: "Tiles", help: "For CLAHE and the heat map.", choices: tiles("2x2", "4x4", "8x8", "16x16", "32x32"), when: ({ mode, features }) => mode === "clahe" || features?.includes("heatmap") },
   color: { label: "LUT input for colour", choices: { value: "brightest channel", luma: "luma" } },
+  strength: { label: "Strength", step: 0.05, when: ({ mode }) => ADAPTIVE.includes(mode) },
+  target: { label: "Target level", unset: "automatic", initial: 90, step: 1, help: "Mean level of the darker half.", when: ({ mode }) => mode === "auto" || mode === "lowlight" },
+  denoise: { label: "Filter noise", when: ({ mode }) => mode === "auto" || mode === "lowlight" },
+  smoothing: { label: "LUT smoothing over time", min: 0.05, step: 0.05, help: "Weight of each frame; 1 disables smoothing.", when: hasLut },
+  gate: { label: "Change good frames less", when: hasLut },
   chroma_gain: { label: "Chroma gain of YUV frames", max: 4, step: 0.1 },
   output: { label: "Output bit depth", choices: { same: "as the input", display: "8 bits, for display" } },
   orientation: {
@@ -33,20 +57,28 @@ let nextId = 0;
 
 /** The form fields of these options by name: `element`, `read()`, `write(value)`, and `when(options)`, true if it applies. */
 export function fields(schema, names) {
-  return new Map(names.map((name) => [name, field(name, resolve(schema, schema.properties[name]))]));
+  return new Map(names.map((name) => [name, field(name, resolve(schema, schema.properties[name]), isNullable(schema.properties[name]))]));
 }
 
-function field(name, schema) {
+function hasLut({ mode }) {
+  return mode !== "identity" && !ADAPTIVE.includes(mode);
+}
+
+function isNullable({ anyOf }) {
+  return Boolean(anyOf?.some(({ type }) => type === "null"));
+}
+
+function field(name, schema, nullable) {
   const field = { label: labelOf(name), ...FIELDS[name] };
-  const create = fieldType(schema, field);
+  const create = fieldType(schema, field, nullable);
   return { when: () => true, ...field, ...create(name, schema, field) };
 }
 
-function fieldType(schema, field) {
+function fieldType(schema, field, nullable) {
   if (schema.properties) return region;
   if (schema.type === "array") return checkboxGroup;
   if (schema.type === "boolean") return toggle;
-  if (schema.type === "number" || schema.type === "integer") return slider;
+  if (schema.type === "number" || schema.type === "integer") return nullable ? optionalSlider : slider;
   return field.segments ? segments : select;
 }
 
@@ -58,7 +90,7 @@ function resolve(schema, part) {
 }
 
 function segments(name, { enum: values }, { label, choices, help }) {
-  const group = element("fieldset", { className: "choices wide" }, element("legend", { textContent: label }));
+  const group = element("fieldset", { className: "choices wide wrap" }, element("legend", { textContent: label }));
   const hint = element("p", { className: "muted" });
   const groupName = `${name}-${(nextId += 1)}`; // unique: two forms of one page must not share a radio group
   for (const value of sortedValues(values, choices)) {
@@ -66,8 +98,8 @@ function segments(name, { enum: values }, { label, choices, help }) {
     input.dataset.option = name;
     group.append(element("label", {}, input, element("span", { textContent: choices[value] ?? labelOf(value) })));
   }
-  const read = () => group.querySelector(":checked")?.value;
-  const updateHint = () => (hint.textContent = help[read()] ?? "");
+  const read = () => group.querySelector(":checked")?.value ?? null;
+  const updateHint = () => (hint.textContent = help[read() ?? "none"] ?? "");
   group.addEventListener("input", updateHint);
   const write = (value) => {
     for (const input of group.querySelectorAll("input")) input.checked = input.value === value;
@@ -86,10 +118,10 @@ function select(name, { enum: values }, { label, choices = {}, help }) {
   return { element: withHelp(row(label, box), box, help), read: () => box.value, write };
 }
 
-function slider(name, { minimum = 0, maximum }, { label, max = maximum ?? 100, step = 0.1, help }) {
-  const input = element("input", { id: `${name}-${(nextId += 1)}`, name, type: "range", min: minimum, max, step });
+function slider(name, { minimum = 0, maximum }, { label, min = minimum, max = maximum ?? 100, step = 0.1, help }) {
+  const input = element("input", { id: `${name}-${(nextId += 1)}`, name, type: "range", min, max, step });
   const output = element("output", { htmlFor: input.id });
-  const updateOutput = () => (output.textContent = Number(input.value).toFixed(step < 1 ? 1 : 0));
+  const updateOutput = () => (output.textContent = Number(input.value).toFixed(step < 0.1 ? 2 : step < 1 ? 1 : 0));
   input.addEventListener("input", updateOutput);
   const write = (value) => {
     if (value > input.max) input.max = value;
@@ -99,6 +131,22 @@ function slider(name, { minimum = 0, maximum }, { label, max = maximum ?? 100, s
   const body = row(label, input);
   body.insertBefore(output, input);
   return { element: withHelp(body, input, help), read: () => Number(input.value), write };
+}
+
+/** A slider that a checkbox replaces by null. */
+function optionalSlider(name, schema, field) {
+  const { label, unset = "not set", initial = schema.minimum ?? 0 } = field;
+  const off = element("input", { type: "checkbox", name });
+  const inner = slider(name, schema, field);
+  const body = element("div", {}, element("label", { className: "toggle" }, off, element("span", { textContent: `${label}: ${unset}` })), inner.element);
+  const update = () => (inner.element.hidden = off.checked);
+  off.addEventListener("input", update);
+  const write = (value) => {
+    off.checked = value === null;
+    inner.write(value ?? initial);
+    update();
+  };
+  return { element: body, read: () => (off.checked ? null : inner.read()), write };
 }
 
 function toggle(name, _schema, { label }) {

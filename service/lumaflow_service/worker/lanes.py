@@ -54,6 +54,7 @@ class SourceLane:
             "lut": str(enhanced.lut_kind),
             "lut_age": enhanced.lut_age,
             "clamped": enhanced.clamped,
+            "tone": enhanced.tone,
             "stage_seconds": {str(stage): taken for stage, taken in enhanced.stage_seconds.items()},
             "frame_seconds": seconds,
             "geometry": GeometryJson.of(self.geometry, frame.color.matrix),
