@@ -101,6 +101,7 @@ function segments(name, { enum: values }, { label, choices, help }) {
   const read = () => group.querySelector(":checked")?.value ?? null;
   const updateHint = () => (hint.textContent = help[read() ?? "none"] ?? "");
   group.addEventListener("input", updateHint);
+  updateHint();
   const write = (value) => {
     for (const input of group.querySelectorAll("input")) input.checked = input.value === value;
     updateHint();
