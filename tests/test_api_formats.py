@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from lumaflow.formats import Alignment, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode, Options, Orientation, Output, Region
+from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.media.codec import display_pixels, encode_png, lossless_pixels
 from lumaflow_service.media.header import read_header
 
 DEEP = [PixelFormat.GRAY10, PixelFormat.GRAY12, PixelFormat.GRAY14, PixelFormat.GRAY16]
 RAW = {"Content-Type": "application/octet-stream"}
+DEFAULT = SourceOptions().to_pipeline()
 BOX = {"x": 3, "y": 2, "width": 17, "height": 9}
 
 
@@ -49,7 +52,7 @@ def post(client: httpx.Client, source: str, frame: Frame, accept: str = "") -> h
 
 def enhance_with_lane(frame: Frame, options: Options | None = None) -> Frame:
     """A first frame enhanced by a separate lane."""
-    with open_lane("cpu", frame.geometry, options or Options()) as lane:
+    with open_lane("cpu", frame.geometry, options or DEFAULT) as lane:
         out = Frame.empty(lane.output)
         lane.submit(frame, out)
         return lane.collect().frame
@@ -142,12 +145,12 @@ def test_full_range_frame_uses_the_full_range(client: httpx.Client, rng: np.rand
     ("options", "wanted"),
     [
         ({"mode": "stretch"}, Options(Equalization(Mode.STRETCH))),
-        ({"output": "display"}, Options(output=Output.DISPLAY)),
-        ({"orientation": "rotate90"}, Options(orientation=Orientation.ROTATE90)),
-        ({"region": BOX}, Options(region=Region(3, 2, 17, 9))),
+        ({"output": "display"}, replace(DEFAULT, output=Output.DISPLAY)),
+        ({"orientation": "rotate90"}, replace(DEFAULT, orientation=Orientation.ROTATE90)),
+        ({"region": BOX}, replace(DEFAULT, region=Region(3, 2, 17, 9))),
         (
             {"region": {**BOX, "everywhere": False}},
-            Options(region=Region(3, 2, 17, 9, apply_to_whole_frame=False)),
+            replace(DEFAULT, region=Region(3, 2, 17, 9, apply_to_whole_frame=False)),
         ),
     ],
 )
@@ -163,7 +166,7 @@ def test_options_reach_the_lane(
 
 
 def test_chroma_gain_reaches_the_lane(client: httpx.Client, rng: np.random.Generator) -> None:
-    client.put("/v1/sources/gain", json={"options": {"chroma_gain": 0.5}})
+    client.put("/v1/sources/gain", json={"options": {"mode": "clahe", "chroma_gain": 0.5}})
     frame = dark_frame(Geometry(40, 24, PixelFormat.I420), rng)
     wanted = enhance_with_lane(frame, Options(Equalization(chroma_gain=0.5)))
     assert post(client, "gain", frame).content == bytes_of(wanted)

@@ -15,6 +15,7 @@ from lumaflow.formats import PixelFormat
 from lumaflow.frame import Frame
 from lumaflow.geometry import Geometry
 from lumaflow.options import Equalization, Mode, Options
+from lumaflow_service.config.options import SourceOptions
 
 Pixels = NDArray[np.uint8]
 
@@ -48,7 +49,7 @@ def enhance_with_lane(frames: list[Pixels], options: Options | None = None) -> l
     """These frames enhanced by a separate lane."""
     form = PixelFormat.GRAY8 if frames[0].ndim == 2 else PixelFormat.BGR24
     height, width = frames[0].shape[:2]
-    with open_lane("cpu", Geometry(width, height, form), options or Options()) as lane:
+    with open_lane("cpu", Geometry(width, height, form), options or SourceOptions().to_pipeline()) as lane:
         enhanced = []
         for frame in frames:
             lane.submit(Frame(frame, form))
@@ -78,13 +79,29 @@ def test_dark_jpeg_becomes_brighter_and_has_all_headers(
 def test_second_frame_uses_the_lut_of_the_first_exactly(
     client: httpx.Client, rng: np.random.Generator
 ) -> None:
+    client.put("/v1/sources/sequence", json={"options": {"mode": "clahe"}})
     frames = [dark_frame(rng), 255 - dark_frame(rng), dark_frame(rng) // 2]
     answers = [post(client, "sequence", png(frame), "image/png") for frame in frames]
     assert [answer.headers["X-Lumaflow-Lut"] for answer in answers] == ["own", "previous", "previous"]
     assert [answer.headers["X-Lumaflow-Frame"] for answer in answers] == ["0", "1", "2"]
-    for answer, expected in zip(answers, enhance_with_lane(frames), strict=True):
+    for answer, expected in zip(answers, enhance_with_lane(frames, Options()), strict=True):
         assert answer.headers["Content-Type"] == "image/png"
         np.testing.assert_array_equal(decode_image(answer.content), expected)
+
+
+def test_tone_of_a_dark_frame_is_in_headers_and_json(client: httpx.Client, rng: np.random.Generator) -> None:
+    dark = png(dark_frame(rng, 240, 320))
+    first, second = (post(client, "tone", dark, "image/png") for _ in range(2))
+    assert (first.headers["X-Lumaflow-Lut"], second.headers["X-Lumaflow-Lut"]) == ("own", "previous")
+    mode, *figures = second.headers["X-Lumaflow-Tone"].split(";")
+    assert mode == "lowlight"
+    assert [figure.partition("=")[0] for figure in figures] == ["strength", "gain", "noise", "haze"]
+    tone = post(client, "tone", dark, "image/png", accept="application/json").json()["tone"]
+    assert tone["mode"] == "lowlight"
+    assert tone["gain"] > 1.3
+    assert tone["reason"].startswith("dark: mean")
+    assert client.get("/v1/sources/tone").json()["tone"] == tone
+    assert 'lumaflow_tone_strength{source="tone"}' in client.get("/metrics").text
 
 
 @pytest.mark.parametrize(("form", "channels"), [("gray8", 1), ("bgr24", 3)])
@@ -126,11 +143,12 @@ def test_json_response_has_no_image(client: httpx.Client, rng: np.random.Generat
 
 
 def test_npz_contains_requested_features(client: httpx.Client, rng: np.random.Generator) -> None:
+    client.put("/v1/sources/npz", json={"options": {"mode": "clahe"}})
     frame = dark_frame(rng)
     query = {"features": "hog,lbp,histogram,heatmap", "accept": "application/x-npz"}
     answer = post(client, "npz", png(frame), "image/png", **query)
     arrays = np.load(io.BytesIO(answer.content))
-    np.testing.assert_array_equal(arrays["enhanced"], enhance_with_lane([frame])[0])
+    np.testing.assert_array_equal(arrays["enhanced"], enhance_with_lane([frame], Options())[0])
     assert arrays["bins"].sum() == frame.shape[0] * frame.shape[1]
     assert arrays["lut"].shape == (8, 8, 256)
     assert arrays["hog"].shape == ((90 - 16) // 8 + 1, (120 - 16) // 8 + 1, 36)

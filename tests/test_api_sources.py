@@ -67,7 +67,7 @@ def test_patch_changes_given_options_and_the_next_frame_uses_its_own_lut(client:
 
 def test_patch_without_changes_keeps_the_lut(client: httpx.Client) -> None:
     send(client, "same")
-    client.patch("/v1/sources/same", json={"options": {"mode": "clahe"}})
+    client.patch("/v1/sources/same", json={"options": {"mode": "auto"}})
     assert send(client, "same").headers["X-Lumaflow-Lut"] == "previous"
 
 
@@ -146,7 +146,7 @@ def test_invalid_options_get_422_with_their_key(
     assert answer.status_code == 422
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert words in answer.json()["detail"]
-    assert client.get("/v1/sources/strict").json()["options"]["mode"] == "clahe"
+    assert client.get("/v1/sources/strict").json()["options"]["mode"] == "auto"
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def test_option_is_visible_soon_after_the_change(
     print(f"an option was seen after {took_ms:.0f} ms")
     assert took_ms < 5000
     page.get_by_text("Reset all").click()
-    until(lambda: shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]["mode"] == "clahe")
+    until(lambda: shown.client.get(f"/v1/sources/{SOURCE}").json()["options"]["preset"] == "auto")
 
 
 def test_every_option_of_the_api_has_a_field(page: Page, address: str) -> None:

@@ -43,7 +43,7 @@ def test_a_preset_is_a_valid_set_of_options(preset: Preset) -> None:
     options = SourceOptions(preset=preset)
     assert options.preset is preset
     assert {name: getattr(options, name) for name in DEFAULTS} == preset_values(preset)
-    assert options.to_pipeline().equalization.mode is PRESETS[preset]["mode"]
+    assert options.to_pipeline().equalization.mode is PRESETS[preset].get("mode", Mode.AUTO)
 
 
 def test_the_pipeline_gets_every_option() -> None:
@@ -75,6 +75,12 @@ def test_an_option_next_to_a_preset_overrides_it() -> None:
 def test_options_stay_equal_through_json() -> None:
     options = SourceOptions(preset="backlight", strength=0.5)
     assert SourceOptions.model_validate_json(options.model_dump_json()) == options
+
+
+def test_options_without_a_mode_have_the_preset_auto() -> None:
+    assert (SourceOptions().preset, SourceOptions().mode) == (Preset.AUTO, Mode.AUTO)
+    assert SourceOptions(strength=0.5).preset is Preset.AUTO
+    assert SourceOptions() == SourceOptions(preset="auto")
 
 
 def test_a_mode_without_a_preset_has_none() -> None:

@@ -1,18 +1,23 @@
 """JSON responses: the states of sources and cameras, and the result of a frame."""
 
+from dataclasses import asdict
+
 import pytest
 from pydantic import ValidationError
 
 from fake_engine import REPLY
+from lumaflow.frame import Tone, ToneReport
 from lumaflow.stage import Stage
+from lumaflow_service.api.frames import format_tone
 from lumaflow_service.api.requests import FrameFormat
-from lumaflow_service.api.responses import CameraState, FrameResult, SourceState, stage_latency
+from lumaflow_service.api.responses import CameraState, FrameResult, SourceState, ToneState, stage_latency
 from lumaflow_service.config.options import Feature, SourceOptions
 from lumaflow_service.control.camera_status import CameraStatus
 from lumaflow_service.control.sources import Source
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.messages import FrameReady, Reply
 
+TONE = ToneReport(Tone.LOWLIGHT, 0.934567, 8.14, 2.25, 0.5, 255.0, 0.0, True, True, "dark: mean 14; gain 8.1")
 READY = FrameReady(
     0, 1, GeometryJson(4, 2, "gray8"), number=9, pts=270_000, time_base=[1, 90_000], wall=1.8e9, arrived=5.0
 )
@@ -143,3 +148,21 @@ def test_an_unknown_state_is_a_bug_of_the_service() -> None:
 
 def test_a_reply_without_a_geometry_has_none_in_the_result() -> None:
     assert FrameResult.from_reply(Reply(1)).geometry is None
+
+
+def test_the_header_is_an_item_with_parameters() -> None:
+    assert format_tone(TONE) == "lowlight;strength=0.93;gain=8.1;noise=2.2;haze=0.00"
+
+
+def test_the_json_has_every_figure_of_the_report() -> None:
+    state = ToneState.from_reply(Reply(1, tone=TONE))
+    assert state is not None
+    assert state.model_dump() == {**asdict(TONE), "strength": 0.9346}
+    assert ToneState.from_reply(Reply(1)) is None
+
+
+def test_the_result_of_a_frame_has_its_tone() -> None:
+    result = FrameResult.from_reply(Reply(1, tone=TONE))
+    assert result.tone is not None
+    assert result.tone.reason == "dark: mean 14; gain 8.1"
+    assert FrameResult.from_reply(Reply(1)).tone is None

@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
+from lumaflow_service.config.options import SourceOptions
 from lumaflow_service.ipc.geometry_json import GeometryJson
 from lumaflow_service.ipc.media_type import MediaType
 from lumaflow_service.ipc.messages import Job, Op, Reply, WorkerStarted
@@ -207,7 +208,7 @@ def test_a_view_of_a_source_without_a_frame_is_refused(client: WorkerClient) -> 
 
 def test_a_response_larger_than_its_buffer_is_an_error(client: WorkerClient) -> None:
     data = bytes(300 * 300)
-    features = {"features": ["hog", "lbp"], "lbp_mapping": "raw", "tiles": "64x64"}
+    features = {"features": ["hog", "lbp"], "lbp_mapping": "raw", "tiles": "64x64", "mode": "clahe"}
     geometry = GeometryJson(300, 300, "gray8")
     job = client.frame("wide", data, geometry=geometry, options=features, answer=MediaType.NPZ)
     reply = client.call(job)
@@ -232,9 +233,8 @@ def test_the_worker_exits_when_the_connection_closes_during_a_job() -> None:
 
 
 def test_packets_are_small() -> None:
-    longest = Job(
-        0, Op.FRAME, "x" * 64, options={str(n): "y" * 20 for n in range(12)}, features=["heatmap"] * 4
-    )
+    options = dict.fromkeys(SourceOptions.model_fields, "y" * 20)
+    longest = Job(0, Op.FRAME, "x" * 64, options=options, features=["heatmap"] * 4)
     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with near, far:
         assert near.send(pack(longest)) < 2048

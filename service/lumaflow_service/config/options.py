@@ -110,7 +110,7 @@ class SourceOptions(BaseModel):
         Preset | None,
         BeforeValidator(parse_off),
         Field(description="values for a kind of scene; options given next to it override them"),
-    ] = None
+    ] = Preset.AUTO
     mode: Annotated[Mode, Field(description="how levels are mapped")] = DEFAULTS["mode"]
     clip_limit: ClipLimit = 2.0
     tiles: Tiles = "8x8"

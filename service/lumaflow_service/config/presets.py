@@ -20,7 +20,7 @@ class Preset(StrEnum):
 
 
 DEFAULTS: Mapping[str, Any] = {
-    "mode": Mode.CLAHE,
+    "mode": Mode.AUTO,
     "clip_limit": 2.0,
     "strength": 1.0,
     "target": None,
@@ -31,7 +31,7 @@ DEFAULTS: Mapping[str, Any] = {
 """Default values of the options that a preset sets."""
 
 PRESETS: Mapping[Preset, Mapping[str, Any]] = {
-    Preset.AUTO: {"mode": Mode.AUTO},
+    Preset.AUTO: {},
     Preset.NIGHT: {"mode": Mode.LOWLIGHT},
     Preset.BACKLIGHT: {"mode": Mode.LOWLIGHT, "target": 80.0},
     Preset.FOG: {"mode": Mode.DEHAZE},
