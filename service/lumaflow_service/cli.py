@@ -102,7 +102,14 @@ def serve(
     """Serve the API and the live page. LUMAFLOW_* variables set what the command line does not."""
     from lumaflow_service.api.app import serve
 
-    arguments = {"config": config, "host": host, "port": port, "device": device, "preset": preset, "demo": demo}
+    arguments = {
+        "config": config,
+        "host": host,
+        "port": port,
+        "device": device,
+        "preset": preset,
+        "demo": demo,
+    }
     serve(_settings({name: value for name, value in arguments.items() if value is not None}))
 
 
