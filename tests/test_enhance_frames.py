@@ -19,6 +19,7 @@ from lumaflow import (
     OptionError,
     Options,
     PixelFormat,
+    StateError,
     enhance_frames,
     open_lane,
 )
@@ -41,7 +42,11 @@ def opened(monkeypatch):
 
 
 def closed(lane):
-    return lane.in_flight == 0 and not lane._ring.slots
+    try:
+        lane.next_input()
+    except StateError:
+        return True
+    return False
 
 
 def video(rng, pixel_format=PixelFormat.GRAY8, count=7):
