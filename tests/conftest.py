@@ -43,7 +43,7 @@ def device(request: pytest.FixtureRequest) -> str:
     return found[0]
 
 
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 """Maximum start time of a worker, including the first compilation of its loops."""
 SERVE = """
 from lumaflow_service.api.app import serve
