@@ -19,6 +19,7 @@ from lumaflow.options import (
     HogLayout,
     Lbp,
     LbpMapping,
+    Mode,
     Neighborhood,
     Options,
     Orientation,
@@ -40,6 +41,16 @@ LIMITS = {
     "u16_heatmap": (64, 128),
     "u16_apply_lut": (64, 32_768),
     "u16_apply_clahe": (64, 32_768),
+    "adaptive_statistics": (64, 8_256),
+    "adaptive_haze_means": (64, 0),
+    "adaptive_haze": (64, 24_064),
+    "adaptive_curve": (96, 1_024),
+    "adaptive_decide": (96, 4_096),
+    "adaptive_mapping": (64, 2_048),
+    "adaptive_filter": (64, 32_768),
+    "adaptive_apply": (64, 4_096),
+    "adaptive_chroma": (48, 0),
+    "adaptive_lut": (64, 256),
     "transpose": (64, 16_384),
     "flip": (48, 0),
     "chroma_gain": (32, 0),
@@ -59,7 +70,8 @@ REPORT = re.compile(
 
 
 def default_sources() -> tuple[KernelSource, ...]:
-    return kernel_sources(Geometry(8, 8, PixelFormat.GRAY8), Options(hog=Hog(), lbp=Lbp()))
+    geometry, auto = Geometry(8, 8, PixelFormat.GRAY8), Options(Equalization(Mode.AUTO))
+    return (*kernel_sources(geometry, Options(hog=Hog(), lbp=Lbp())), *kernel_sources(geometry, auto))
 
 
 def all_sources() -> list[KernelSource]:
@@ -74,6 +86,9 @@ def all_sources() -> list[KernelSource]:
     options += [Options(Equalization(chroma_gain=2.0))]
     options += [Options(Equalization(mode), output=Output.DISPLAY) for mode in MODES]
     options += [Options(orientation=orientation) for orientation in Orientation]
+    adaptive = [Equalization(mode) for mode in Mode if mode.adaptive]
+    options += [Options(mode, lbp=lbp) for mode, lbp in product(adaptive, (None, Lbp()))]
+    options += [Options(mode, output=Output.DISPLAY) for mode in adaptive]
     found = [orientation_source(True, 1, naive=True)]
     for geometry, selected in product(geometries(), options):
         with suppress(OptionError):

@@ -131,11 +131,6 @@ def output_geometry(geometry: Geometry, options: Options) -> Geometry:
 def check_implemented(device: str, options: Options) -> None:
     """Raise OptionError for options that lanes on `device` do not implement yet."""
     equalization = options.equalization
-    if equalization.mode.adaptive:
-        raise OptionError(
-            f"expected a plain mode on {device}, got {equalization.mode}, which is missing on this device;"
-            " use Mode.CLAHE or another device"
-        )
     if equalization.smoothing != 1.0 or equalization.gate:
         raise OptionError(
             f"expected smoothing=1 and gate=False on {device}, got smoothing={equalization.smoothing:g} and"

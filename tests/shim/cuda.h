@@ -301,6 +301,9 @@ inline int max(int a, int b) { return a > b ? a : b; }
 inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
 inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 
+inline long long min(long long a, long long b) { return a < b ? a : b; }
+inline long long max(long long a, long long b) { return a > b ? a : b; }
+
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     const std::uint64_t bytes = static_cast<std::uint64_t>(high) << 32 | low;
     unsigned result = 0;
@@ -320,6 +323,8 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
 
 inline float __uint_as_float(unsigned bits) { return shim::bits_as<float>(bits); }
 inline unsigned __float_as_uint(float value) { return shim::bits_as<unsigned>(value); }
+inline float __ll2float_rn(long long value) { return static_cast<float>(value); }
+inline float __int2float_rn(int value) { return static_cast<float>(value); }
 inline float __uint2float_rn(unsigned value) { return static_cast<float>(value); }
 inline int __float2int_rn(float value) { return static_cast<int>(std::nearbyint(value)); }
 inline float __fadd_rn(float a, float b) { return a + b; }

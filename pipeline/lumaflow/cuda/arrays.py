@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.cuda import launch, launch_u16
+from lumaflow.cuda.arrays_adaptive import REPORT, adaptive_scratch, adaptive_tables
 from lumaflow.cuda.frame_plan import FramePlan, plan_frame, rect_size
 from lumaflow.cuda.launch import REPLICAS
 from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
@@ -52,30 +53,35 @@ def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[A
         tables["hog_gamma"] = hog_gamma()
     if options.lbp is not None:
         tables["lbp_labels"] = lbp_labels(options.lbp.mapping)
+    if options.equalization.mode.adaptive:
+        tables |= adaptive_tables(plan)
     return tables
 
 
 def scratch_arrays(
     geometry: Geometry, options: Options, launch_config: LaunchConfig = DEFAULT_LAUNCH_CONFIG
 ) -> Spec:
-    """Temporary device arrays of one lane, used by one frame at a time.
+    """Temporary device arrays of one lane, used by one frame at a time, and the state of an adaptive mode.
 
     They must be zero before the first frame; each step leaves them ready for the next one.
     """
     plan = plan_frame(geometry, options, launch_config)
-    return _u16_scratch(plan) if plan.is_u16 else _u8_scratch(plan)
+    spec = _u16_scratch(plan) if plan.is_u16 else _u8_scratch(plan)
+    return spec | adaptive_scratch(plan) if options.equalization.mode.adaptive else spec
 
 
 def result_arrays(geometry: Geometry, options: Options) -> Spec:
     """Device arrays of one frame other than its pixels; a HOG array of size 0 is omitted.
 
     `luma` is the 8-bit input of HOG and LBP for interleaved formats and for high bit depth. `out_of_range`
-    holds the number of samples above the bit depth and the highest of them.
+    holds the number of samples above the bit depth and the highest of them. `report`: kernels/adaptive.cuh.
     """
     plan = plan_frame(geometry, options)
     (columns, rows), output = options.equalization.grid, plan.output
     lut_shape = (rows, columns, plan.levels)
     spec: Spec = {"bins": ((plan.levels,), np.uint32), "luts": (lut_shape, output.dtype.type)}
+    if options.equalization.mode.adaptive:
+        spec["report"] = ((REPORT,), np.int32)
     if plan.display is not None:
         spec["display_luts"] = (lut_shape, np.uint8)
     if plan.needs_luma:

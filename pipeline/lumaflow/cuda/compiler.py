@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lumaflow.adaptive import Dehaze
 from lumaflow.cuda.frame_plan import FramePlan, plan_frame
 from lumaflow.cuda.launch import Kernels
 from lumaflow.cuda.orientation import pixel_layout, reorient_kernel
-from lumaflow.formats import Family
+from lumaflow.formats import Chroma, Family
 from lumaflow.geometry import Geometry
 from lumaflow.options import ColorMode, Hog, HogLayout, Lbp, Mode, Neighborhood, Options
 from lumaflow.tables import axis_map, hog_weights
@@ -54,6 +55,8 @@ def kernel_sources(geometry: Geometry, options: Options) -> tuple[KernelSource, 
     plan = plan_frame(geometry, options)
     sources = _u16_sources(plan) if plan.is_u16 else _u8_sources(plan)
     sources += _reorient_sources(plan)
+    if options.equalization.mode.adaptive:
+        sources += _adaptive_sources(plan)
     if plan.has_chroma_gain:
         sources.append(_chroma_gain_source(plan))
     if options.hog is not None:
@@ -95,7 +98,7 @@ def build_lut_source(bits: int, out_bits: int, mode: Mode) -> KernelSource:
 
 def _u8_sources(plan: FramePlan) -> list[KernelSource]:
     """8-bit frames: one kernel counts and builds the LUTs, another applies them."""
-    mode, layout = plan.options.equalization.mode, plan.oriented.layout
+    mode, layout = plan.lut_mode, plan.oriented.layout
     value = layout.family is not Family.RGB or plan.options.equalization.color is ColorMode.VALUE
     pixels = {"CHANNELS": layout.channels, "VALUE": int(value), "CHANNEL": layout.blue or layout.luma}
     luma = int(plan.needs_luma)
@@ -143,7 +146,7 @@ def _u16_sources(plan: FramePlan) -> list[KernelSource]:
 
 
 def _tone_mapper_sources(plan: FramePlan, name: str, out_bits: int, out_shift: int) -> list[KernelSource]:
-    mode, bits = plan.options.equalization.mode, plan.oriented.layout.bits
+    mode, bits = plan.lut_mode, plan.oriented.layout.bits
     pixels = _defines(BITS=bits, SHIFT=plan.oriented.shift, OUT_BITS=out_bits, OUT_SHIFT=out_shift)
     sources = []
     if mode is not Mode.IDENTITY:
@@ -152,6 +155,57 @@ def _tone_mapper_sources(plan: FramePlan, name: str, out_bits: int, out_shift: i
         sources.append(KernelSource("u16_apply_clahe", pixels, f"{name}_apply_clahe"))
     if mode is not Mode.CLAHE or plan.is_partial:
         sources.append(KernelSource("u16_apply_lut", pixels, f"{name}_apply_lut"))
+    return sources
+
+
+CHROMA = {Chroma.NONE: 0, Chroma.SEMI_PLANAR: 1, Chroma.PLANAR: 2, Chroma.PACKED: 3}
+COMPONENTS = {Family.GRAY: 0, Family.RGB: 1, Family.YUV: 2}
+DEHAZE = {Dehaze.NONE: 0, Dehaze.PLAIN: 1, Dehaze.AUTO: 2}
+"""Values of the defines CHROMA, COMPONENTS and HAZE."""
+
+
+def _adaptive_sources(plan: FramePlan) -> list[KernelSource]:
+    """The kernels of an adaptive mode; frames are also counted and copied by those of mode identity."""
+    oriented, output, parameters = plan.oriented, plan.output, plan.adaptive
+    layout = oriented.layout
+    limited = int(oriented.limited)
+    samples = {
+        "CHANNELS": layout.channels,
+        "CHANNEL": layout.blue or layout.luma,
+        "BITS": layout.bits,
+        "SHIFT": oriented.shift,
+        "LIMITED": limited,
+    }
+    levels = {**samples, "OUT_BITS": output.layout.bits, "OUT_LIMITED": int(output.limited)}
+    haze = {"COMPONENTS": COMPONENTS[layout.family], "LIMITED": limited}
+    chroma = CHROMA[layout.chroma]
+    mapped = {
+        **levels,
+        "OUT_SHIFT": output.shift if output.layout.bits > 8 else 0,
+        "LUMA": int(plan.needs_luma),
+        "CHROMA_ROWS": (0, 2, 2, 1)[chroma],
+    }
+    decide = _defines(**haze, HAZE=DEHAZE[parameters.dehaze])
+    sources = [
+        KernelSource("adaptive_statistics", _defines(**samples)),
+        KernelSource("adaptive_curve", _defines(RGB=int(layout.family is Family.RGB))),
+        KernelSource("adaptive_decide", decide),
+        KernelSource("adaptive_mapping", ()),
+        KernelSource("adaptive_apply", _defines(**mapped)),
+        KernelSource("adaptive_lut", _defines(**levels)),
+    ]
+    if parameters.dehaze is not Dehaze.NONE:
+        means = _defines(**samples, COMPONENTS=haze["COMPONENTS"], CHROMA=chroma)
+        sources.append(KernelSource("adaptive_haze_means", means))
+        sources.append(KernelSource("adaptive_haze", _defines(COMPONENTS=haze["COMPONENTS"], LIMITED=0)))
+    if parameters.denoise:
+        sources += [
+            KernelSource("adaptive_filter", _defines(**samples, PASS=number), f"adaptive_filter_{number}")
+            for number in range(3)
+        ]
+    if chroma:
+        defines = {name: samples[name] for name in ("BITS", "SHIFT", "CHANNEL")}
+        sources.append(KernelSource("adaptive_chroma", _defines(**defines, CHROMA=chroma)))
     return sources
 
 

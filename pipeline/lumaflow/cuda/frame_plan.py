@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lumaflow.adaptive import AdaptiveParameters
 from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.formats import Chroma, Family, PixelFormat
 from lumaflow.geometry import Geometry
@@ -38,6 +39,27 @@ class FramePlan:
     def levels(self) -> int:
         """Number of grey levels, which is the size of the histogram."""
         return 1 << self.oriented.layout.bits
+
+    @property
+    def lut_mode(self) -> Mode:
+        """The mode of the LUTs; an adaptive mode has none, so their kernels only count and copy."""
+        mode = self.options.equalization.mode
+        return Mode.IDENTITY if mode.adaptive else mode
+
+    @property
+    def adaptive(self) -> AdaptiveParameters:
+        """The parameters of the adaptive mode."""
+        return AdaptiveParameters.of(self.options.equalization)
+
+    @property
+    def components(self) -> int:
+        """Samples of a pixel that an adaptive mode maps: 3 in RGB formats, else the luma."""
+        return 3 if self.oriented.layout.family is Family.RGB else 1
+
+    @property
+    def has_color(self) -> bool:
+        """True if frames have colour."""
+        return self.oriented.layout.family is not Family.GRAY
 
     @property
     def level_range(self) -> LevelRange:

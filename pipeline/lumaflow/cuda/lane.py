@@ -5,7 +5,9 @@ from typing import Any
 
 import cupy
 
+from lumaflow.adaptive import ToneReporter
 from lumaflow.cuda import transfer
+from lumaflow.cuda.adaptive import figures_of, uses_own_mapping
 from lumaflow.cuda.autotune_cache import launch_config_for
 from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.frame_plan import plan_frame
@@ -79,6 +81,7 @@ class CudaLane(Lane):
             self._submitted_luts, self._collected_luts = (
                 LutSelector(options.equalization.mode) for _ in range(2)
             )
+            self._tone = ToneReporter()
             self._sequence = 0
             null.synchronize()  # the streams of the lane do not wait for the null stream
             if config.graph:
@@ -222,6 +225,8 @@ class CudaLane(Lane):
 
     def _in_flight_frame(self, frame: Frame, out: Frame | None) -> InFlightFrame:
         kind, age = self._submitted_luts.next
+        if self.options.equalization.mode.adaptive:
+            kind = LutKind.PREVIOUS  # the choice is made on the device
         timed = self.ring.submitted % self.config.timing_every == 0
         writes_out = out is not None and all(map(accessible_from_gpu, out.planes))
         shares_chroma = out is not None and self._keeps_chroma and same_chroma(frame, out)
@@ -237,10 +242,15 @@ class CudaLane(Lane):
                 self._submitted_luts.copy_from(self._collected_luts)
             raise above_bit_depth(self.geometry, highest)
         kind, age = self._collected_luts.advance(in_flight.frame.corrupt)
-        if kind is LutKind.OWN and not in_flight.uses_own_lut:
+        tone = None
+        if self.options.equalization.mode.adaptive:
+            report = slot.host["report"]
+            tone = self._tone.report(figures_of(report))
+            kind, age = (LutKind.OWN, 0) if uses_own_mapping(report) else (LutKind.PREVIOUS, age)
+        elif kind is LutKind.OWN and not in_flight.uses_own_lut:
             kind, age = in_flight.lut_kind, in_flight.lut_age  # it was submitted after a rejected first frame
         self._sequence += 1
-        return build_result(slot, self.options, self._sequence - 1, (kind, age), clamped)
+        return build_result(slot, self.options, self._sequence - 1, (kind, age), clamped, tone)
 
     def _synchronize(self) -> None:
         """Wait for all work on the streams of the lane."""
@@ -252,6 +262,8 @@ class CudaLane(Lane):
 def _keeps_chroma(geometry: Geometry, options: Options) -> bool:
     """True if the frames have chroma planes and these do not change."""
     plan = plan_frame(geometry, options)
+    if options.equalization.mode.adaptive:
+        return False
     return not (plan.is_reoriented or plan.has_chroma_gain) and len(geometry.plane_shapes) > 1
 
 

@@ -200,7 +200,7 @@ def launch_apply(
 
 def _plan_build_lut(frame_plan: FramePlan, name: str) -> LaunchPlan | None:
     equalization, tiles = frame_plan.options.equalization, frame_plan.mapped_tiles()
-    if equalization.mode is Mode.IDENTITY:
+    if frame_plan.lut_mode is Mode.IDENTITY:
         return None
     luts, kernel = tiles.columns * tiles.rows, f"{name}_build_lut"
     return plan_build_lut(frame_plan.level_range, equalization, tiles.tile_pixels, luts, kernel)

@@ -8,12 +8,17 @@ import numpy as np
 from lumaflow.cuda.memory import is_pinned
 from lumaflow.cuda.slot import CudaSlot
 from lumaflow.cuda.transfer import address_of, on_device
-from lumaflow.frame import Enhanced, Frame, HeatMap, LutKind
+from lumaflow.frame import Enhanced, Frame, HeatMap, LutKind, ToneReport
 from lumaflow.options import Options
 
 
 def build_result(
-    slot: CudaSlot, options: Options, sequence: int, lut: tuple[LutKind, int], clamped: int
+    slot: CudaSlot,
+    options: Options,
+    sequence: int,
+    lut: tuple[LutKind, int],
+    clamped: int,
+    tone: ToneReport | None,
 ) -> Enhanced:
     """The result of the frame in `slot`, with the enhanced planes in `out` if it was given.
 
@@ -39,6 +44,7 @@ def build_result(
         host.get("lbp"),
         host.get("lbp_labels"),
         clamped,
+        tone,
     )
 
 

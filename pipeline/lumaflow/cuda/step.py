@@ -7,6 +7,7 @@ import cupy
 from numpy.typing import NDArray
 
 from lumaflow.cuda import launch, orientation, transfer
+from lumaflow.cuda.adaptive import CudaAdaptiveMapper
 from lumaflow.cuda.arrays import constant_tables, scratch_arrays
 from lumaflow.cuda.compiler import compile_kernels, kernel_sources
 from lumaflow.cuda.frame_plan import plan_frame
@@ -41,6 +42,10 @@ class CudaStep:
         self._tables = _upload_tables(constant_tables(geometry, options))
         self._scratch = DeviceBlock(scratch_arrays(geometry, options, launch_config)).arrays
         self._tone_mapper = open_tone_mapper(plan, self.kernels, self._tables, self._scratch)
+        self._adaptive: CudaAdaptiveMapper | None = None
+        if options.equalization.mode.adaptive:
+            shared = (self.kernels, self._tables, self._scratch, self._tone_mapper)
+            self._adaptive = CudaAdaptiveMapper(plan, *shared)
         self._reorient_plans = orientation.plan_reorient_planes(plan)
         self._chroma_gain_plans = orientation.plan_chroma_gains(plan)
         self._hog, self._lbp = launch.plan_features(plan)
@@ -72,10 +77,23 @@ class CudaStep:
         keep_lut: bool = False,
         timed: bool = False,
     ) -> None:
-        """Enqueue LUT application for this frame, and computation of its own LUT for the next one.
+        """Enqueue the mapping of this frame, and computation of what the next one uses.
 
         own_lut : apply the LUT of this frame, so apply waits for the histogram
         keep_lut : give the next frame the LUT of the previous frame, because this frame is corrupt
+
+        Both are for plain modes; an adaptive mode chooses on the device, and `keep_lut` keeps its state.
+        """
+        self._reorient(slot)
+        if self._adaptive is None:
+            self._map_with_lut(slot, previous, own_lut, keep_lut, timed)
+        else:
+            self._map_adaptively(self._adaptive, slot, keep_lut, timed)
+
+    def _map_with_lut(
+        self, slot: CudaSlot, previous: CudaSlot, own_lut: bool, keep_lut: bool, timed: bool
+    ) -> None:
+        """Enqueue LUT application for this frame, and computation of its own LUT for the next one.
 
         The stream `enhance` processes all frames in order, so the LUT of frame N-1 is ready before frame N.
         The histogram runs concurrently on the stream `histogram`; `enhance` waits for it at the end.
@@ -83,7 +101,6 @@ class CudaStep:
         histogram, enhance = self._streams.histogram, self._streams.enhance
         source = slot if own_lut else previous
         luts = {name: source.arrays[name] for name in LUT_ARRAYS if name in source.arrays}
-        self._reorient(slot)
         slot.input_ready.record(enhance)
 
         histogram.wait_event(slot.input_ready)
@@ -99,6 +116,35 @@ class CudaStep:
         with slot.stage_events.measure(Stage.APPLY, enhance, timed):
             self._apply(slot, luts)
         transfer.copy_on_device(enhance, luts["luts"], slot.arrays["applied"])
+        enhance.wait_event(slot.lut_ready)
+
+    def _map_adaptively(self, mapper: CudaAdaptiveMapper, slot: CudaSlot, corrupt: bool, timed: bool) -> None:
+        """Enqueue statistics, choice of the mapping, and the mapping of this frame.
+
+        The state of the lane is in scratch memory; the stream `enhance` reads and writes it in frame order.
+        The stream `histogram` counts the frame and measures haze concurrently, and later writes the curve.
+        """
+        histogram, enhance = self._streams.histogram, self._streams.enhance
+        raw, planes = slot.raw, (slot.raw, *slot.chroma)
+        slot.input_ready.record(enhance)
+        histogram.wait_event(slot.input_ready)
+        mapper.count(histogram, raw, slot.arrays)
+        mapper.measure_haze(histogram, planes)
+        slot.histogram_ready.record(histogram)
+
+        with slot.stage_events.measure(Stage.HISTOGRAM, enhance, timed):
+            mapper.measure(enhance, raw)
+            enhance.wait_event(slot.histogram_ready)
+        with slot.stage_events.measure(Stage.LUT, enhance, timed):
+            mapper.choose(enhance, slot.arrays, corrupt)
+        slot.mapping_ready.record(enhance)
+        histogram.wait_event(slot.mapping_ready)
+        mapper.write_lut(histogram, slot.arrays)
+        slot.lut_ready.record(histogram)
+
+        with slot.stage_events.measure(Stage.APPLY, enhance, timed):
+            mapper.apply(enhance, planes, slot.arrays)
+            self._multiply_chroma(slot)
         enhance.wait_event(slot.lut_ready)
 
     def compute_features(self, slot: CudaSlot, timed: bool = False) -> None:
@@ -128,12 +174,15 @@ class CudaStep:
 
     def _apply(self, slot: CudaSlot, luts: Mapping[str, Any]) -> None:
         """Launch LUT application to the raw plane, and the chroma gain, on the stream `enhance`."""
-        enhance = self._streams.enhance
-        self._tone_mapper.apply(enhance, slot.raw, luts, slot.arrays)
+        self._tone_mapper.apply(self._streams.enhance, slot.raw, luts, slot.arrays)
+        self._multiply_chroma(slot)
+
+    def _multiply_chroma(self, slot: CudaSlot) -> None:
+        """Launch the chroma gain of the options, on the stream `enhance`."""
         for plan, samples in zip(self._chroma_gain_plans, slot.planes, strict=True):
             if plan is not None:
                 lut = self._tables["chroma_lut"]
-                orientation.launch_chroma_gain(enhance, self.kernels, plan, samples, lut)
+                orientation.launch_chroma_gain(self._streams.enhance, self.kernels, plan, samples, lut)
 
     def _compute_hog(self, slot: CudaSlot, plan: launch.LaunchPlan) -> None:
         luma = self._tone_mapper.luma(slot.arrays)

@@ -34,6 +34,7 @@ class KernelJob:
     kernel : beginning of the name of the kernel, or "" for the whole step
     goals : size -> maximum seconds on an H200
     copy_goal : maximum time relative to a copy of the same bytes
+    sizes : sizes to measure
     """
 
     name: str
@@ -42,6 +43,14 @@ class KernelJob:
     goals: dict[Size, float] = field(default_factory=dict)
     kernel: str = ""
     copy_goal: float | None = None
+    sizes: Sequence[Size] = SIZES
+
+
+def _adaptive_job(
+    name: str, pixel_format: PixelFormat, equalization: Equalization, goal: float | None = None
+) -> KernelJob:
+    goals = {} if goal is None else {FULL_HD: goal}
+    return KernelJob(name, pixel_format, Options(equalization), goals, sizes=(FULL_HD,))
 
 
 JOBS = (
@@ -56,6 +65,11 @@ JOBS = (
         copy_goal=1 / 0.8,
     ),
     KernelJob("12-bit CLAHE", PixelFormat.GRAY12, Options(), {FULL_HD: 20e-6}),
+    _adaptive_job("auto", PixelFormat.NV12, Equalization(Mode.AUTO)),
+    _adaptive_job("lowlight, no filters", PixelFormat.NV12, Equalization(Mode.LOWLIGHT, denoise=False)),
+    _adaptive_job("lowlight", PixelFormat.NV12, Equalization(Mode.LOWLIGHT), 60e-6),
+    _adaptive_job("lowlight, BGR", PixelFormat.BGR24, Equalization(Mode.LOWLIGHT), 60e-6),
+    _adaptive_job("dehaze", PixelFormat.NV12, Equalization(Mode.DEHAZE)),
 )
 
 
@@ -72,6 +86,8 @@ def measure_kernels(device: str, sizes: Sequence[Size] = SIZES) -> Iterator[Entr
     bandwidth = copy_bandwidth(index)
     yield Figure(device, "copy, read and written", "GB/s", bandwidth / 1e9)
     for size, job in product(sizes, JOBS):
+        if size not in job.sizes:
+            continue
         geometry = Geometry(*size, job.pixel_format)
         try:
             times = {
