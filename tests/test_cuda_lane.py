@@ -83,7 +83,8 @@ def copied(enhanced: Any) -> dict[str, Any]:
     if enhanced.heatmap is not None:
         found |= {"deviation": enhanced.heatmap.deviation, "distance": enhanced.heatmap.distance}
     found = {name: np.array(value) for name, value in found.items() if value is not None}
-    return found | {"kind": enhanced.lut_kind, "age": enhanced.lut_age, "sequence": enhanced.sequence}
+    found |= {"kind": enhanced.lut_kind, "age": enhanced.lut_age, "sequence": enhanced.sequence}
+    return found | {"tone": enhanced.tone}
 
 
 def run(

@@ -16,6 +16,7 @@ from lumaflow import (
     Hog,
     LaneConfig,
     Lbp,
+    Mode,
     Options,
     PixelFormat,
     StateError,
@@ -104,6 +105,22 @@ def test_any_order_that_the_events_allow_gives_the_same_results(
         simulate(monkeypatch, folder, rng, geometry, options)
         with CudaLane(0, geometry, options, config) as fast:
             assert_same(through(fast, sent), wanted)
+
+
+@pytest.mark.parametrize(
+    ("pixel_format", "config"),
+    [
+        (PixelFormat.NV12, LaneConfig(timing_every=3, slots=2)),
+        (PixelFormat.GRAY12, LaneConfig(graph=False)),
+    ],
+)
+def test_any_order_in_an_adaptive_mode_gives_the_same_results(monkeypatch, folder, rng, pixel_format, config):
+    geometry, options = Geometry(35, 18, pixel_format), Options(Equalization(Mode.AUTO), lbp=Lbp())
+    sent = plan(rng, geometry)[:5]
+    wanted = expected(geometry, options, sent)
+    simulate(monkeypatch, folder, rng, geometry, options)
+    with CudaLane(0, geometry, options, config) as fast:
+        assert_same(through(fast, sent), wanted)
 
 
 @pytest.mark.parametrize("omitted", ["wait_external", "record_external"])
