@@ -67,7 +67,10 @@ def assert_sequence(folder, frames, options):
         (Geometry(53, 41, PixelFormat.GRAY16), Options(AUTO, lbp=LBP)),
         (Geometry(53, 41, PixelFormat.P010), Options(AUTO, lbp=LBP)),
         (Geometry(53, 41, PixelFormat.UYVY), Options(AUTO, lbp=LBP, region=REGION)),
-        (Geometry(53, 41, PixelFormat.RGB24), Options(Equalization(Mode.DEHAZE, strength=0.9), region=REGION)),
+        (
+            Geometry(53, 41, PixelFormat.RGB24),
+            Options(Equalization(Mode.DEHAZE, strength=0.9), region=REGION),
+        ),
         (
             Geometry(53, 41, PixelFormat.BGRA32),
             Options(Equalization(Mode.LOWLIGHT, strength=0.8, target=120.0, color=ColorMode.LUMA)),

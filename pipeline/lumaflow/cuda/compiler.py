@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from lumaflow import adaptive
 from lumaflow.adaptive import Dehaze
 from lumaflow.cuda.frame_plan import FramePlan, plan_frame
 from lumaflow.cuda.launch import Kernels
@@ -164,6 +167,14 @@ DEHAZE = {Dehaze.NONE: 0, Dehaze.PLAIN: 1, Dehaze.AUTO: 2}
 """Values of the defines CHROMA, COMPONENTS and HAZE."""
 
 
+DECIDE_CONSTANTS = (
+    *("FULL_MEAN", "NONE_MEAN", "MAX_GAIN", "MAX_NOISE_OUT", "SLOW", "FAST", "TEMPORAL_ON", "TEMPORAL_OFF"),
+    *("STRETCH_SPAN", "STRETCH_NONE", "STRETCH_FULL", "STRETCH_WALL_NONE", "STRETCH_WALL_FULL"),
+    *("MAX_STRETCH", "HAZE_WEIGHT", "HAZE_LAG", "OMEGA", "UNTEXTURED_FLOOR", "TEXTURE_FALL"),
+)
+"""Constants of `lumaflow.adaptive` in adaptive_decide."""
+
+
 def _adaptive_sources(plan: FramePlan) -> list[KernelSource]:
     """The kernels of an adaptive mode; frames are also counted and copied by those of mode identity."""
     oriented, output, parameters = plan.oriented, plan.output, plan.adaptive
@@ -185,10 +196,12 @@ def _adaptive_sources(plan: FramePlan) -> list[KernelSource]:
         "LUMA": int(plan.needs_luma),
         "CHROMA_ROWS": (0, 2, 2, 1)[chroma],
     }
-    decide = _defines(**haze, HAZE=DEHAZE[parameters.dehaze])
+    decide = _defines(**haze, HAZE=DEHAZE[parameters.dehaze]) + _constants(*DECIDE_CONSTANTS)
     sources = [
         KernelSource("adaptive_statistics", _defines(**samples)),
-        KernelSource("adaptive_curve", _defines(RGB=int(layout.family is Family.RGB))),
+        KernelSource(
+            "adaptive_curve", _defines(RGB=int(layout.family is Family.RGB)) + _constants("WHITE_TARGET")
+        ),
         KernelSource("adaptive_decide", decide),
         KernelSource("adaptive_mapping", ()),
         KernelSource("adaptive_apply", _defines(**mapped)),
@@ -200,7 +213,11 @@ def _adaptive_sources(plan: FramePlan) -> list[KernelSource]:
         sources.append(KernelSource("adaptive_haze", _defines(COMPONENTS=haze["COMPONENTS"], LIMITED=0)))
     if parameters.denoise:
         sources += [
-            KernelSource("adaptive_filter", _defines(**samples, PASS=number), f"adaptive_filter_{number}")
+            KernelSource(
+                "adaptive_filter",
+                _defines(**samples, PASS=number) + _constants("STILL_WEIGHT"),
+                f"adaptive_filter_{number}",
+            )
             for number in range(3)
         ]
     if chroma:
@@ -247,6 +264,15 @@ def _lbp_source(lbp: Lbp) -> KernelSource:
 
 def _defines(**values: int) -> tuple[str, ...]:
     return tuple(f"-D{name}={value}" for name, value in values.items())
+
+
+def _constants(*names: str) -> tuple[str, ...]:
+    """Defines of constants of `lumaflow.adaptive`; a float becomes float32."""
+    values = {name: getattr(adaptive, name) for name in names}
+    return tuple(
+        f"-D{name}={value}" if isinstance(value, int) else f"-D{name}={float(np.float32(value)).hex()}f"
+        for name, value in values.items()
+    )
 
 
 def _headers_digest() -> int:

@@ -14,7 +14,7 @@
 //   whole (256) u32, measures, means (STEPS), terms (64): results. `whole` is the histogram of the frame; a term is
 //             -1 for an empty block
 //
-// Defines: RGB 1 if `lumas` holds the sums of luma.
+// Defines: WHITE_TARGET of lumaflow/adaptive.py; RGB 1 if `lumas` holds the sums of luma.
 #include "adaptive.cuh"
 #include "block_reduce.cuh"
 
@@ -152,7 +152,7 @@ __device__ __forceinline__ float mean_of(const Lit &lit, const float level16) {
 // The target of the mean level, from the mean after a linear stretch to white.
 __device__ __forceinline__ float find_goal(const Lit &lit, const float level, const Measures &measures,
                                            const float low, const float high) {
-    const float scale = 245.0f / measures.white;
+    const float scale = WHITE_TARGET / measures.white;
     const float linear = mean_of(lit, fminf(16.0f * (level * scale), 4080.0f));
     const float ratio = fminf(fmaxf(measures.mean_value / fmaxf(measures.mean_luma, 0.0625f), 1.0f), 1.6f);
     return fminf(fmaxf(linear, low * ratio), high * ratio);

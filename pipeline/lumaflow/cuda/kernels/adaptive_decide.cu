@@ -10,14 +10,13 @@
 //   state, haze_state, smooth, mapping: of the lane; used (VECTOR): the mapping in use, here its numbers alone
 //   haze_gains (64), saturation (256), decision, report: results
 //
-// Defines: HAZE 0 none, 1 plain, 2 careful; COMPONENTS 0 gray, 1 RGB, 2 YUV; LIMITED 1 for limited-range YUV.
+// Defines: the constants of lumaflow/adaptive.py that are used here, by their names, floats as such;
+//   HAZE 0 none, 1 plain, 2 careful; COMPONENTS 0 gray, 1 RGB, 2 YUV; LIMITED 1 for limited-range YUV.
 #include "adaptive.cuh"
 #include "adaptive_haze.cuh"
 #include "block_reduce.cuh"
 
 constexpr int THREADS = 256, WARPS = THREADS / 32;
-constexpr float SLOW = 0.1f, FAST = 0.5f;
-constexpr float MAX_GAIN = 16.0f, MAX_NOISE_OUT = 3072.0f;
 using Whole = Block<THREADS>;
 
 __shared__ i64 scratch[WARPS];
@@ -119,7 +118,6 @@ __device__ void measure_airlight(const u32 *const sums, const i64 blocks) {
 // Smooth the state of the haze into `haze_used`; a held frame changes no state.
 __device__ void advance_haze(float *const haze_state, const bool started, const bool cut, const bool hold) {
     constexpr int PARTS = COMPONENTS == 0 ? 1 : 3;
-    constexpr float WEIGHT = 0.2f, LAG = 24.0f;
     const int k = static_cast<int>(threadIdx.x);
     if (k >= HAZE_STATE)
         return;
@@ -130,9 +128,9 @@ __device__ void advance_haze(float *const haze_state, const bool started, const 
     } else if (cut || !started) {
         value = own;
     } else {
-        value = (1.0f - WEIGHT) * value + WEIGHT * own;
+        value = (1.0f - HAZE_WEIGHT) * value + HAZE_WEIGHT * own;
         if (k < PARTS)
-            value = fminf(fmaxf(value, own - LAG), own + LAG);
+            value = fminf(fmaxf(value, own - HAZE_LAG), own + HAZE_LAG);
     }
     haze_used[k] = value;
     if (!hold)
@@ -141,7 +139,7 @@ __device__ void advance_haze(float *const haze_state, const bool started, const 
 
 // Write the gain of each tile, 1 / transmission; returns the strength in use.
 __device__ float write_haze_gains(const float strength, const int tiles, float *const gains) {
-    const float used = strength * haze_used[3], weight = 0.95f * used;
+    const float used = strength * haze_used[3], weight = OMEGA * used;
     float least = haze_used[0];
     if constexpr (COMPONENTS == 1)
         least = fminf(least, fminf(haze_used[1], haze_used[2]));
@@ -152,7 +150,7 @@ __device__ float write_haze_gains(const float strength, const int tiles, float *
     const int k = static_cast<int>(threadIdx.x);
     if (k < tiles) {
         const float transmission = 1.0f - weight * (haze_used[4 + k] / least);
-        const float floor = 0.25f - haze_used[4 + TILES * TILES + k] * 0.10f;
+        const float floor = UNTEXTURED_FLOOR - haze_used[4 + TILES * TILES + k] * TEXTURE_FALL;
         gains[k] = 1.0f / fminf(fmaxf(transmission, floor), 1.0f);
     }
     return used;
@@ -163,7 +161,7 @@ __device__ float lift_strength(const Measures &measures, const int lift, const f
     if (lift < 2)
         return lift == 0 ? 0.0f : strength;
     const float mean = 0.5f * (measures.mean_value + measures.mean_luma);
-    const float part = fminf(fmaxf((98.0f - mean) / 38.0f, 0.0f), 1.0f);
+    const float part = fminf(fmaxf((NONE_MEAN - mean) / (NONE_MEAN - FULL_MEAN), 0.0f), 1.0f);
     return part * (2.0f - part) * (static_cast<float>(measures.gate) * (1.0f / 65536.0f)) * strength;
 }
 
@@ -173,8 +171,10 @@ __device__ float stretch_strength(const Measures &measures, const int lift, cons
     if (lift != 2)
         return 0.0f;
     const int span = measures.high16 - measures.low16;
-    const float narrow = static_cast<float>(2080 - span) / 800.0f;
-    const float textured = static_cast<float>(span - 384) / 512.0f;
+    const float narrow =
+        static_cast<float>(STRETCH_NONE - span) / static_cast<float>(STRETCH_NONE - STRETCH_FULL);
+    const float textured = static_cast<float>(span - STRETCH_WALL_NONE) /
+                           static_cast<float>(STRETCH_WALL_FULL - STRETCH_WALL_NONE);
     const float stretch = fminf(fmaxf(fminf(narrow, textured), 0.0f), 1.0f);
     return stretch * (1.0f - part) * (1.0f - haze) * strength;
 }
@@ -182,7 +182,7 @@ __device__ float stretch_strength(const Measures &measures, const int lift, cons
 // Gain of the stretch, and the sample that it leaves unchanged.
 __device__ void find_stretch(const Measures &measures, float &more, float &pivot) {
     const int span = max(measures.high16 - measures.low16, 1);
-    more = fminf(fmaxf(3200.0f / static_cast<float>(span), 1.0f), 2.0f);
+    more = fminf(fmaxf(static_cast<float>(STRETCH_SPAN) / static_cast<float>(span), 1.0f), MAX_STRETCH);
     pivot = 0.0f;
     if (more <= 1.0f)
         return;
@@ -196,7 +196,7 @@ __device__ void find_stretch(const Measures &measures, float &more, float &pivot
 __device__ float find_gain(const Measures &measures, const float *const steps) {
     float cap = MAX_GAIN;
     if (measures.noise > 0)
-        cap = fminf(cap, fmaxf(MAX_NOISE_OUT / static_cast<float>(measures.noise), 1.0f));
+        cap = fminf(cap, fmaxf(static_cast<float>(MAX_NOISE_OUT) / static_cast<float>(measures.noise), 1.0f));
     float gain = 1.0f;
     if (candidates[0] < measures.goal) {
         gain = steps[STEPS - 1];
@@ -274,7 +274,7 @@ __device__ void choose_filters(const int *const used, State &state, const int de
     result.limit = spatial ? min(12 * noise * strength >> 10, 1700) : 0;
     result.limit_slope = spatial ? min(12 * used[SLOPE] * strength >> 10, 1000) : 0;
     result.spatial = result.limit + result.limit_slope > 0;
-    const bool on = filters && !hold && used[GAIN] > (state.filtering ? 1843 : 2253);
+    const bool on = filters && !hold && used[GAIN] > (state.filtering ? TEMPORAL_OFF : TEMPORAL_ON);
     result.temporal = on ? (state.filtering && !cut ? 2 : 1) : 0;
     result.sigma = noise;
     result.sigma_slope = used[SLOPE];

@@ -9,7 +9,7 @@
 //   history  (height, samples) i16, of the last frame, if PASS is 2
 //   decision of adaptive_decide
 //
-// Defines: those of adaptive_samples.cuh; PASS 0, 1 or 2: neighbours lie 1, 2 or 4 pixels away.
+// Defines: those of adaptive_samples.cuh; STILL_WEIGHT of lumaflow/adaptive.py; PASS 0, 1 or 2: neighbours lie 1, 2 or 4 pixels away.
 #include "adaptive.cuh"
 #include "adaptive_samples.cuh"
 
@@ -81,7 +81,7 @@ __device__ __forceinline__ int filtered(const Row &above, const Row &row, const 
 }
 
 #if PASS == 2
-constexpr int WARP = 32, STILL_WEIGHT = 24;
+constexpr int WARP = 32;
 
 // The weight of motion of a block, the limit of its samples and its reciprocal, by the first warp of each.
 __device__ void weigh_blocks(const Area &area, const Decision &chosen) {
