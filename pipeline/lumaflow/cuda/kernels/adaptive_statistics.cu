@@ -98,7 +98,7 @@ __device__ __forceinline__ void count_noise(const u8 *const pixels, const i64 pi
         const int x = block % columns * 16 + 4;
         const u8 *const rows[] = {pixels + (y - 1) * pitch, pixels + y * pitch, pixels + (y + 1) * pitch};
         int before = column_curvature(rows, x - 1), here = column_curvature(rows, x);
-#pragma unroll
+#pragma unroll 2
         for (int k = 0; k < 8; ++k) {
             const int after = column_curvature(rows, x + k + 1);
             energy += abs(before - 2 * here + after);
@@ -116,7 +116,7 @@ __device__ __forceinline__ void count_noise(const u8 *const pixels, const i64 pi
         atomicAdd(&energies[(mean >> 4) * 256 + min(energy >> 4, 255)], 1u);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
     adaptive_statistics(const u8 *const __restrict__ pixels, const i64 pitch, const int width,
                         const int height, const int parts, u32 *const __restrict__ cells,
                         u32 *const __restrict__ lumas, u32 *const __restrict__ totals,
