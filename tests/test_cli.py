@@ -189,7 +189,7 @@ def test_dev_rejects_an_unknown_command() -> None:
     dev = Path(__file__).parents[1] / "dev"
     done = subprocess.run([dev, "nope"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no command nope" in done.stderr
+    assert "unknown command nope" in done.stderr
 
 
 def test_every_mentioned_extra_exists() -> None:
