@@ -33,13 +33,13 @@ DEFAULTS: Mapping[str, Any] = {
 PRESETS: Mapping[Preset, Mapping[str, Any]] = {
     Preset.AUTO: {},
     Preset.NIGHT: {"mode": Mode.LOWLIGHT},
-    Preset.BACKLIGHT: {"mode": Mode.LOWLIGHT, "target": 80.0},
+    Preset.BACKLIGHT: {"mode": Mode.LOWLIGHT, "target": 60.0},
     Preset.FOG: {"mode": Mode.DEHAZE},
     Preset.INDUSTRIAL: {"mode": Mode.CLAHE},
     Preset.DOCUMENT: {"mode": Mode.STRETCH},
     Preset.OFF: {"mode": Mode.IDENTITY},
 }
-"""Preset -> the values that differ from DEFAULTS."""
+"""Preset -> the values that differ from DEFAULTS. docs/quality.md has the reasons."""
 
 
 def expand_preset(options: Mapping[str, Any]) -> dict[str, Any]:
