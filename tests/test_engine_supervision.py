@@ -297,7 +297,7 @@ def test_jobs_of_a_dead_worker_fail_and_their_slots_are_free() -> None:
         slots = [worker.slot(), worker.slot()]
         replies = [worker.engine.submit(FRAME, slot) for slot in slots]
         for slot in slots:
-            slot.settle()
+            slot.release()
         assert worker.ring.in_use == 2
         worker.child.exit(-11)
         for reply in replies:

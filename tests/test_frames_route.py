@@ -122,6 +122,7 @@ def test_a_json_response_has_every_value_of_the_reply(service: FakeService) -> N
         "sequence": 0,
         "lut": "own",
         "lut_age": 3,
+        "tone": None,
         "device": "cpu",
         "geometry": {
             "width": 4,

@@ -210,7 +210,7 @@ def test_free_space_is_looked_at_while_a_segment_is_written(
     set_free_bytes(monkeypatch, 4 * GIGABYTE)
     for n in range(10, 20):
         output.write(output_frame(n))  # not at every frame
-    with pytest.raises(OutputError, match="less than 5 GB of the disk are free"):
+    with pytest.raises(OutputError, match="expected at least 5 GB of free disk space, got less"):
         output.write(output_frame(20, arrived=CLEANUP_SECONDS + 1))
     assert output.free_bytes == 4 * GIGABYTE
     output.close()
