@@ -1,11 +1,13 @@
 """Enhancing folders."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.folder import BatchResult, enhance_folder
+from lumaflow_service.files.process_pool import run_in_processes
 from lumaflow_service.files.progress import open_progress_bar
 from lumaflow_service.files.run_lane import LaneJob
 from lumaflow_service.media.codec import encode_jpeg, encode_png
@@ -85,3 +87,27 @@ def test_a_symlink_in_the_output_folder_to_the_input_is_rejected(media_folder: P
     result = enhance(media_folder, tmp_path / "out", force=True)
     assert "input itself" in result.failed[media_folder / "a.jpg"]
     assert (media_folder / "a.jpg").read_bytes() == before
+
+
+def test_files_in_several_processes_give_the_same_result(media_folder: Path, tmp_path: Path) -> None:
+    (media_folder / "broken.png").write_bytes(encode_png(dim_frame(0))[:100])
+    enhance(media_folder, tmp_path / "one")
+    with open_progress_bar() as progress:
+        result = enhance_folder(media_folder, tmp_path / "two", LaneJob(), progress, jobs=2)
+    assert names(tmp_path / "two") == names(tmp_path / "one")
+    assert {path.name for path in result.failed} == {"broken.png"}
+    for name in ("a.jpg", "deep/b.png", "deep/er/c.mp4"):
+        assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+
+
+def exit_on_two(number: int) -> int:
+    if number == 2:
+        os._exit(1)
+    return number * number
+
+
+def test_only_the_call_whose_process_dies_has_no_result() -> None:
+    finished: list[int] = []
+    results = run_in_processes(exit_on_two, [(n,) for n in range(5)], 2, lambda: finished.append(1))
+    assert results == [0, 1, None, 9, 16]
+    assert len(finished) == 4

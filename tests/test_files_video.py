@@ -1,6 +1,6 @@
 """Enhancing videos: what is kept, what is rejected, and damaged files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -13,17 +13,17 @@ from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
 from lumaflow.errors import LumaflowError
-from lumaflow.formats import Color, PixelFormat, Range
+from lumaflow.formats import Color, Matrix, PixelFormat, Range
 from lumaflow.frame import Frame
 from lumaflow.options import Equalization, Mode, Options, Orientation
-from lumaflow_service.files import video_writer
+from lumaflow_service.files import video
+from lumaflow_service.files.encoding import VideoFormat
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.features import open_features, with_features
 from lumaflow_service.files.file_result import FileResult
 from lumaflow_service.files.run_lane import LaneJob, run_lane
 from lumaflow_service.files.video import enhance_video, extract_video_features
 from lumaflow_service.files.video_reader import VideoReader, open_video
-from lumaflow_service.files.video_writer import VideoFormat
 from lumaflow_service.media.convert import plane_arrays
 from make_video import SIZE, make_video, psnr, read_video
 
@@ -107,7 +107,8 @@ def planes(path: Path) -> list[tuple[NDArray[Any], ...]]:
 @pytest.fixture
 def lossless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Encode .mkv losslessly."""
-    monkeypatch.setitem(video_writer.VIDEO_FORMATS, ".mkv", VideoFormat("matroska", "libx264", {"qp": "0"}))
+    lossless = VideoFormat("matroska", "libx264", {"qp": "0"})
+    monkeypatch.setattr(video, "video_format_of", lambda target, encoding: lossless)
 
 
 @pytest.mark.parametrize("range_", [1, 2])
@@ -134,6 +135,44 @@ def test_luma_is_the_result_of_a_lane_and_chroma_is_bit_identical(
         if range_ == 1:
             scale = 4 if "10" in pixel_format else 1
             assert 16 * scale <= after[0].min() <= after[0].max() <= 235 * scale
+
+
+@pytest.mark.parametrize(
+    ("pixel_format", "lane_format"), [("yuv420p", PixelFormat.NV12), ("yuv420p10le", PixelFormat.P010)]
+)
+@pytest.mark.usefixtures("lossless")
+def test_an_adaptive_mode_enhances_the_colours_too(
+    tmp_path: Path, pixel_format: str, lane_format: PixelFormat
+) -> None:
+    film = make_video(tmp_path / "in.mkv", codec="ffv1", pixel_format=pixel_format, frames=4)
+    job = LaneJob(options=Options(equalization=Equalization(Mode.LOWLIGHT)))
+    outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
+    shift, color = (6, 0)["10" not in pixel_format], Color(Range.LIMITED, Matrix.BT601)
+    raw = [[plane << shift for plane in one] for one in planes(film)]
+    frames = [Frame(y, lane_format, color=color, chroma=(np.dstack((cb, cr)),)) for y, cb, cr in raw]
+    for before, after, (_, result) in zip(raw, planes(outcome.target), run_lane(frames, job), strict=True):
+        (chroma,) = result.frame.chroma
+        for stored, wanted in zip(after, (result.frame.pixels, *np.moveaxis(chroma, 2, 0)), strict=True):
+            assert np.array_equal(stored, wanted >> shift)
+        assert saturation(after, shift) > 1.3 * saturation([plane >> shift for plane in before], shift)
+
+
+def saturation(ycbcr: Sequence[NDArray[Any]], shift: int) -> float:
+    neutral = 512 if shift else 128
+    return float(sum(np.abs(plane.astype(int) - neutral).mean() for plane in ycbcr[1:]))
+
+
+@pytest.mark.parametrize("pixel_format", ["yuv422p", "yuv444p", "yuv422p10le", "yuv444p10le"])
+@pytest.mark.usefixtures("lossless")
+def test_an_adaptive_mode_that_changes_nothing_keeps_every_chroma_format(
+    tmp_path: Path, pixel_format: str
+) -> None:
+    film = make_video(tmp_path / "in.mkv", codec="ffv1", pixel_format=pixel_format, frames=2)
+    job = LaneJob(options=Options(equalization=Equalization(Mode.LOWLIGHT, strength=0)))
+    outcome = enhance_video(film, tmp_path / "out.mkv", job, lambda expected: None)
+    assert outcome.warnings == []
+    assert read_video(outcome.target).pixel_format == pixel_format
+    assert psnr(read_video(film).frames[1], read_video(outcome.target).frames[1]) > 38
 
 
 @pytest.mark.usefixtures("lossless")

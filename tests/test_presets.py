@@ -208,7 +208,7 @@ def enhance_job(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Equalizatio
     """The options with which `lumaflow enhance` enhances."""
     seen: list[LaneJob] = []
 
-    def enhance(source: Path, target: Path, job: LaneJob, features: Path | None) -> int:
+    def enhance(source: Path, target: Path, job: LaneJob, features: Path | None, jobs: int) -> int:
         assert (source, target, features) == (Path("in.png"), Path("out.png"), None)
         seen.append(job)
         return 0

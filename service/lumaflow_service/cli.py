@@ -191,9 +191,10 @@ class LaneArguments:
     orientation: Annotated[Orientation | None, typer.Option(help="override the file's rotation tag")] = None
     force: Annotated[bool, typer.Option("--force", "-f", help="overwrite existing files")] = False
 
-    def job(self, with_npz: bool, side_by_side: bool = False) -> Any:
+    def job(self, with_npz: bool, side_by_side: bool = False, **encoding: Any) -> Any:
         """The LaneJob of `lumaflow_service.files`. From here on SIGTERM cleans up like Ctrl-C."""
         from lumaflow.backend import choose_device
+        from lumaflow_service.files.encoding import Encoding
         from lumaflow_service.files.features import with_features
         from lumaflow_service.files.run_lane import LaneJob
 
@@ -201,7 +202,7 @@ class LaneArguments:
         options = Options(equalization=self._equalization())
         options = with_features(options) if with_npz else options
         device = choose_device(self.device).device
-        return LaneJob(device, options, side_by_side, self.force, self.orientation)
+        return LaneJob(device, options, side_by_side, self.force, self.orientation, Encoding(**encoding))
 
     def _equalization(self) -> Equalization:
         names = ("preset", *DEFAULTS)
@@ -242,6 +243,17 @@ def enhance(
         ),
     ] = None,
     side_by_side: Annotated[bool, typer.Option("--side-by-side", help="raw left, enhanced right")] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="of a video: libx264, libx265, libsvtav1, libvpx-vp9, h264_nvenc ...  [by suffix]"),
+    ] = None,
+    quality: Annotated[
+        int, typer.Option(min=1, max=51, help="of a video, on the scale of x264's CRF: lower is better")
+    ] = 18,
+    encoder_preset: Annotated[
+        str | None, typer.Option(help="of the encoder, for example veryfast  [fast, or about its speed]")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="files of a folder at a time")] = 1,
 ) -> int:
     """Enhance a video, an image, or a folder of both.
 
@@ -257,7 +269,10 @@ def enhance(
     """
     from lumaflow_service.files.commands import enhance
 
-    return enhance(source, output, lane.job(features is not None, side_by_side), features)
+    job = lane.job(
+        features is not None, side_by_side, encoder=encoder, quality=quality, preset=encoder_preset
+    )
+    return enhance(source, output, job, features, jobs)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lumaflow_service.files.atomic_write import check_not_same_file
+from lumaflow_service.files.encoding import CONTAINERS
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.features import open_features
 from lumaflow_service.files.file_kind import READABLE_IMAGES, FileKind, detect_kind, is_animated
@@ -16,18 +17,20 @@ from lumaflow_service.files.image import WRITABLE_SUFFIXES, enhance_image, extra
 from lumaflow_service.files.progress import ProgressBar, open_progress_bar
 from lumaflow_service.files.run_lane import LaneJob
 from lumaflow_service.files.video import enhance_video, extract_video_features
-from lumaflow_service.files.video_writer import VIDEO_FORMATS
 
 
-def enhance(source: Path, target: Path, job: LaneJob, features: Path | None) -> int:
-    """Enhance a video, an image or a folder and print the result; returns the exit status."""
+def enhance(source: Path, target: Path, job: LaneJob, features: Path | None, jobs: int = 1) -> int:
+    """Enhance a video, an image or a folder and print the result; returns the exit status.
+
+    jobs : number of files of a folder that are enhanced at a time, each in a process
+    """
     kind = detect_kind(source)
     started = time.perf_counter()
     with open_progress_bar() as progress:
         if kind is FileKind.FOLDER:
             if features:
                 raise UsageError("--features takes one video or image; run lumaflow features on each file")
-            result = enhance_folder(source, target, job, progress)
+            result = enhance_folder(source, target, job, progress, jobs)
         else:
             check_not_same_file(source, target)
             result = BatchResult([_enhance_file(kind, source, target, job, features, progress)])
@@ -63,7 +66,7 @@ def _enhance_file(
                 f"{source} is not an image; expected one of {READABLE_IMAGES}, or for a video an output name"
                 " that ends in .mp4"
             )
-        if kind is FileKind.IMAGE and not (suffix in VIDEO_FORMATS and is_animated(source)):
+        if kind is FileKind.IMAGE and not (suffix in CONTAINERS and is_animated(source)):
             return enhance_image(source, target, job, file)
         return enhance_video(source, target, job, progress.start(source.name), file)
 

@@ -1,11 +1,12 @@
 """Enhances the images and videos of a folder into the same tree below another folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lumaflow.errors import LumaflowError
 from lumaflow_service.files.atomic_write import check_folder, check_not_same_file
+from lumaflow_service.files.encoding import CONTAINERS
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.file_kind import (
     IMAGE_SUFFIXES,
@@ -16,10 +17,10 @@ from lumaflow_service.files.file_kind import (
 )
 from lumaflow_service.files.file_result import FileResult
 from lumaflow_service.files.image import WRITABLE_SUFFIXES, enhance_image
-from lumaflow_service.files.progress import ProgressBar
+from lumaflow_service.files.process_pool import run_in_processes
+from lumaflow_service.files.progress import FrameCallback, ProgressBar
 from lumaflow_service.files.run_lane import LaneJob
 from lumaflow_service.files.video import enhance_video
-from lumaflow_service.files.video_writer import VIDEO_FORMATS
 
 
 @dataclass(slots=True)
@@ -31,24 +32,28 @@ class BatchResult:
     skipped: int = 0
 
 
-def enhance_folder(source: Path, target: Path, job: LaneJob, progress: ProgressBar) -> BatchResult:
+def enhance_folder(
+    source: Path, target: Path, job: LaneJob, progress: ProgressBar, jobs: int = 1
+) -> BatchResult:
     """Enhance every image and video below `source` into the same place below `target`.
 
-    A failed file does not stop the others. Raises UsageError when the folders are the same, or when `target`
-    is a file, has a file's suffix or is not writable.
+    With `jobs` above 1 so many files are enhanced at a time, each in a process. A failed file does not stop
+    the others. Raises UsageError when the folders are the same, or when `target` is a file, has a file's
+    suffix or is not writable.
     """
     _check_target_folder(source, target)
-    result = BatchResult()
-    for path in list(_files(source, target.resolve())):
-        if path.suffix.lower() not in IMAGE_SUFFIXES | VIDEO_SUFFIXES:
-            result.skipped += 1
-            continue
-        try:
-            result.done.append(_enhance_file(path, target / path.relative_to(source), job, progress))
-        except (LumaflowError, OSError) as error:
-            result.failed[path] = str(error)
-    if not (result.done or result.failed):
+    files = list(_files(source, target.resolve()))
+    media = [path for path in files if path.suffix.lower() in IMAGE_SUFFIXES | VIDEO_SUFFIXES]
+    if not media:
         raise UsageError(f"{source} contains no image and no video; give another folder")
+    pairs = [(path, target / path.relative_to(source)) for path in media]
+    result = BatchResult(skipped=len(files) - len(media))
+    outcomes = _one_by_one(pairs, job, progress) if jobs == 1 else _in_processes(pairs, job, progress, jobs)
+    for path, outcome in zip(media, outcomes, strict=True):
+        if isinstance(outcome, FileResult):
+            result.done.append(outcome)
+        else:
+            result.failed[path] = outcome
     return result
 
 
@@ -76,12 +81,37 @@ def _files(folder: Path, target: Path) -> Iterator[Path]:
             yield path
 
 
-def _enhance_file(path: Path, target: Path, job: LaneJob, progress: ProgressBar) -> FileResult:
+def _one_by_one(
+    pairs: Iterable[tuple[Path, Path]], job: LaneJob, progress: ProgressBar
+) -> Iterator[FileResult | str]:
+    for path, target in pairs:
+        yield enhance_media(path, target, job, progress.start(path.name))
+
+
+def _in_processes(
+    pairs: list[tuple[Path, Path]], job: LaneJob, progress: ProgressBar, jobs: int
+) -> Iterator[FileResult | str]:
+    advance = progress.start("files", unit="files")
+    arguments = [(path, target, job) for path, target in pairs]
+    for outcome in run_in_processes(enhance_media, arguments, jobs, lambda: advance(len(pairs))):
+        yield outcome or "the process that enhanced it died, twice; see what is wrong with the file"
+
+
+def enhance_media(
+    path: Path, target: Path, job: LaneJob, on_frame: FrameCallback = lambda expected: None
+) -> FileResult | str:
+    """Enhance one image or video of a folder; returns the reason as text when it fails."""
+    try:
+        return _enhance_file(path, target, job, on_frame)
+    except (LumaflowError, OSError) as error:
+        return str(error)
+
+
+def _enhance_file(path: Path, target: Path, job: LaneJob, on_frame: FrameCallback) -> FileResult:
     kind = detect_kind(path)
-    on_frame = progress.start(path.name)
     target.parent.mkdir(parents=True, exist_ok=True)
     is_still = kind is FileKind.IMAGE and not is_animated(path)
-    writable, fallback = (WRITABLE_SUFFIXES, ".png") if is_still else (VIDEO_FORMATS, ".mkv")
+    writable, fallback = (WRITABLE_SUFFIXES, ".png") if is_still else (CONTAINERS, ".mkv")
     if path.suffix.lower() not in writable:
         target = target.with_name(target.name + fallback)
     check_not_same_file(path, target)

@@ -1,7 +1,8 @@
-"""The planes of a decoded video frame: the first is enhanced, chroma is copied.
+"""The planes of a decoded video frame, and the part of them that passes the lane.
 
-YUV stays YUV: its luma passes the lane as gray of the same depth and range, and its chroma is unchanged.
-RGB video becomes BGR.
+YUV stays YUV. In a plain mode its luma passes the lane as gray of the same depth and range, and its chroma
+is unchanged. In an adaptive mode, which changes colours too, all of it passes, as NV12 or P010. RGB video
+becomes BGR.
 """
 
 from dataclasses import dataclass, replace
@@ -15,21 +16,35 @@ from lumaflow.frame import Frame, Plane
 from lumaflow.options import Orientation
 from lumaflow_service.files.side_by_side import SideBySide
 from lumaflow_service.media.codec.exif_orientation import EXIF_NUMBERS, exif_transpose
-from lumaflow_service.media.color import FULL, ColorTags
+from lumaflow_service.media.color import FULL, ColorTags, matrix_of_number
 from lumaflow_service.media.convert import convert_yuv, from_bgr, plane_arrays, to_bgr
-from lumaflow_service.media.pixel_format import bit_depth, chroma_subsampling, is_rgb, planar_yuv
+from lumaflow_service.media.pixel_format import (
+    PIXEL_FORMATS,
+    bit_depth,
+    chroma_subsampling,
+    is_gray,
+    is_rgb,
+    planar_yuv,
+)
 
 BGR = "bgr24"
+_COLOR_FORMATS = (BGR, "nv12", "p010le")
+"""The formats whose frames pass the lane with their colours."""
 _GRAY_FORMATS = {8: PixelFormat.GRAY8, 10: PixelFormat.GRAY10, 12: PixelFormat.GRAY12}
 
 
-def working_format(frame: VideoFrame, orientation: Orientation) -> str:
+def working_format(frame: VideoFrame, orientation: Orientation, with_chroma: bool) -> str:
     """The pixel format to enhance in: planar YUV of the frame's subsampling at 8, 10 or 12 bits, or BGR.
 
-    A 4:2:2 frame whose orientation exchanges width and height becomes 4:4:4.
+    A 4:2:2 frame whose orientation exchanges width and height becomes 4:4:4. `with_chroma` gives a format
+    whose chroma passes the lane too: NV12, P010 above 8 bits, or BGR for 8 bits of other subsamplings.
     """
     if is_rgb(frame):
         return BGR
+    if with_chroma and not is_gray(frame):
+        if bit_depth(frame) > 8:
+            return "p010le"
+        return "nv12" if chroma_subsampling(frame) == (2, 2) else BGR
     bits = next((bits for bits in _GRAY_FORMATS if bits >= bit_depth(frame)), 12)
     subsampling = chroma_subsampling(frame)
     if orientation.swaps_sides and subsampling[0] != subsampling[1]:
@@ -39,7 +54,7 @@ def working_format(frame: VideoFrame, orientation: Orientation) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FramePlanes:
-    """`planes` of FFmpeg's `pixel_format`: luma, Cb and Cr, or (H, W, 3) BGR alone."""
+    """`planes` of FFmpeg's `pixel_format`: luma, then Cb and Cr in one or two planes, or BGR (H, W, 3)."""
 
     pixel_format: str
     planes: tuple[Plane, ...]
@@ -51,7 +66,7 @@ class FramePlanes:
         """A decoded frame in `pixel_format`, reoriented; without a copy where neither changes it."""
         if pixel_format == BGR:
             planes: tuple[Plane, ...] = (to_bgr(frame, tags),)
-        elif frame.format.name.startswith("gray") and _bits(frame.format.name) == _bits(pixel_format):
+        elif is_gray(frame) and _bits(frame.format.name) == _bits(pixel_format):
             planes = _with_neutral_chroma(frame, pixel_format)
         else:
             is_same = frame.format.name.replace("yuvj", "yuv") == pixel_format
@@ -66,16 +81,19 @@ class FramePlanes:
         return width, height
 
     def lane_frame(self, tags: ColorTags, pts: int, time_base: Fraction, corrupt: bool) -> Frame:
-        """The frame for the lane: luma as gray, or BGR."""
+        """The frame for the lane: luma as gray, or all planes of NV12, P010 and BGR."""
         if self.pixel_format == BGR:
             return Frame(self.planes[0], PixelFormat.BGR24, pts, time_base, corrupt)
-        color = Color(Range.FULL if tags.range == FULL else Range.LIMITED)
+        color = Color(Range.FULL if tags.range == FULL else Range.LIMITED, matrix_of_number(tags.matrix))
+        if self.pixel_format in _COLOR_FORMATS:
+            pixel_format, (luma, chroma) = PIXEL_FORMATS[self.pixel_format], self.planes
+            return Frame(luma, pixel_format, pts, time_base, corrupt, color=color, chroma=(chroma,))
         gray = _GRAY_FORMATS[_bits(self.pixel_format)]
         return Frame(self.planes[0], gray, pts, time_base, corrupt, color=color)
 
-    def with_first_plane(self, plane: Plane) -> "FramePlanes":
-        """The same frame with its first plane replaced."""
-        return replace(self, planes=(plane, *self.planes[1:]))
+    def with_planes(self, planes: tuple[Plane, ...]) -> "FramePlanes":
+        """The same frame with its first planes, or all of them, replaced."""
+        return replace(self, planes=(*planes, *self.planes[len(planes) :]))
 
     def side_by_side(self, enhanced: "FramePlanes", tags: ColorTags, layout: SideBySide) -> "FramePlanes":
         """This frame and the enhanced one in one frame."""

@@ -21,20 +21,20 @@ FrameCallback = Callable[[int | None], None]
 
 class _FrameRate(ProgressColumn):
     def render(self, task: Task) -> Text:
-        return Text(f"{task.speed or 0.0:.0f} frames/s")
+        return Text(f"{task.speed or 0.0:.0f} {task.fields['unit']}/s")
 
 
 class ProgressBar:
-    """The progress of one file at a time."""
+    """The progress of one file at a time, or of many files."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
-    def start(self, name: str) -> FrameCallback:
-        """Begin a file; the returned function counts one frame of it."""
+    def start(self, name: str, unit: str = "frames") -> FrameCallback:
+        """Begin a task; the returned function counts one `unit` of it."""
         for task in self._progress.task_ids:
             self._progress.remove_task(task)
-        current = self._progress.add_task(name, total=None)
+        current = self._progress.add_task(name, total=None, unit=unit)
 
         def advance(expected: int | None) -> None:
             self._progress.update(current, advance=1, total=expected)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from lumaflow import enhance_frames
 from lumaflow.frame import Enhanced, Frame
 from lumaflow.options import Options, Orientation
+from lumaflow_service.files.encoding import Encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class LaneJob:
 
     device : "cpu" or "cuda:N"
     orientation : overrides the orientation tag of the file; None applies the tag
+    encoding : of an output video
     """
 
     device: str = "cpu"
@@ -23,6 +25,12 @@ class LaneJob:
     side_by_side: bool = False
     force: bool = False
     orientation: Orientation | None = None
+    encoding: Encoding = field(default_factory=Encoding)
+
+    @property
+    def with_chroma(self) -> bool:
+        """Whether the mode changes colours: then video passes the lane with its chroma."""
+        return self.options.equalization.mode.adaptive
 
 
 def run_lane(frames: Iterable[Frame], job: LaneJob) -> Iterator[tuple[Frame, Enhanced]]:

@@ -6,6 +6,7 @@ import av
 
 from lumaflow.frame import Frame
 from lumaflow_service.files.atomic_write import atomic_write, check_target
+from lumaflow_service.files.encoding import video_format_of
 from lumaflow_service.files.errors import BadFileError
 from lumaflow_service.files.features import FeatureFile
 from lumaflow_service.files.file_result import FileResult
@@ -13,7 +14,7 @@ from lumaflow_service.files.progress import FrameCallback
 from lumaflow_service.files.run_lane import LaneJob, run_lane
 from lumaflow_service.files.side_by_side import SideBySide
 from lumaflow_service.files.video_reader import VideoReader, open_video
-from lumaflow_service.files.video_writer import VideoWriter, create_video, video_format_of
+from lumaflow_service.files.video_writer import VideoWriter, create_video
 from lumaflow_service.media.pixel_format import chroma_subsampling
 
 
@@ -25,9 +26,12 @@ def enhance_video(
     A damaged or truncated video gives the frames that decode, and warnings in the result. Raises UsageError
     and BadFileError; then `target` is not written.
     """
-    video_format = video_format_of(target)
+    video_format = video_format_of(target, job.encoding)
     check_target(target, job.force)
-    with open_video(source, job.orientation) as reader, atomic_write(target, job.force) as temporary:
+    with (
+        open_video(source, job.orientation, job.with_chroma) as reader,
+        atomic_write(target, job.force) as temporary,
+    ):
         size = reader.size
         file_result = FileResult(target, *size)
         layout = SideBySide.of(reader.display_matrix) if job.side_by_side else None
@@ -36,7 +40,7 @@ def enhance_video(
             with create_video(temporary, video_format, reader, output_size) as writer:
                 for raw, result in run_lane(reader.frames(writer.copy), job):
                     planes, duration = reader.pop_planes(raw)
-                    output = planes.with_first_plane(result.frame.pixels)
+                    output = planes.with_planes(result.frame.planes)
                     if layout:
                         output = planes.side_by_side(output, reader.tags, layout)
                     writer.write(output, result.frame.pts or 0, duration)
@@ -54,7 +58,7 @@ def enhance_video(
 def extract_video_features(source: Path, job: LaneJob, on_frame: FrameCallback, features: FeatureFile) -> int:
     """Extract the features of every frame that can be decoded; returns their number."""
     count = 0
-    with open_video(source, job.orientation) as reader:
+    with open_video(source, job.orientation, job.with_chroma) as reader:
         for raw, result in run_lane(reader.frames(lambda packet: None), job):
             reader.pop_planes(raw)
             features.add(result)
@@ -84,7 +88,10 @@ def _add_warnings(reader: VideoReader, writer: VideoWriter, result: FileResult) 
             result.warn(f"{text}: {count}")
     if reader.bits > writer.bits:
         result.warn(f"{reader.bits}-bit video is stored with {writer.bits} bits")
-    if writer.pixel_format.startswith("yuv444p") and chroma_subsampling(reader.first) != (1, 1):
+    subsampling = chroma_subsampling(reader.first)
+    if subsampling in ((1, 1), (2, 1)) and writer.pixel_format.startswith(("yuv420p", "p010")):
+        result.warn(f"{writer.encoder} has no such chroma: it is stored as 4:2:0")
+    if writer.pixel_format.startswith("yuv444p") and subsampling != (1, 1):
         why = "4:2:2 chroma is rotated" if reader.pixel_format.startswith("yuv444p") else "size is odd"
         result.warn(f"its {why}; it is stored as 4:4:4")
     for subtitles in writer.left_out:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ from lumaflow.options import Orientation
 from lumaflow_service.files.errors import BadFileError, UsageError
 from lumaflow_service.files.file_kind import READABLE_IMAGES
 from lumaflow_service.files.frame_planes import FramePlanes, working_format
+from lumaflow_service.files.worker_threads import read_ahead
 from lumaflow_service.media.color import ColorTags
 from lumaflow_service.media.pixel_format import bit_depth
 from lumaflow_service.media.video.reader import AnyPacket, VideoDecoder, stream_types
@@ -28,15 +29,20 @@ from lumaflow_service.media.video.reader import AnyPacket, VideoDecoder, stream_
 PacketOrFrame: TypeAlias = "AnyPacket | VideoFrame"
 COPIED_TYPES = ("audio", "subtitle")
 """Types of streams that are copied without decoding."""
+READ_AHEAD = 8
+"""Decoded frames, and packets of copied streams, that wait for the lane at most."""
 _BOTTOM_FIELD_FIRST = (3, 5)
 
 
 @contextmanager
-def open_video(path: Path, orientation: Orientation | None = None) -> Iterator[VideoReader]:
+def open_video(
+    path: Path, orientation: Orientation | None = None, with_chroma: bool = False
+) -> Iterator[VideoReader]:
     """Open a video and decode its first frame.
 
-    `orientation` reorients every frame, and the display matrix of the file is ignored. Raises UsageError when
-    the file is not a video or has no video stream, BadFileError when no frame of it can be decoded.
+    `orientation` reorients every frame, and the display matrix of the file is ignored. `with_chroma`: the
+    lane enhances chroma too. Raises UsageError when the file is not a video or has no video stream,
+    BadFileError when no frame of it can be decoded.
     """
     try:
         container = av.open(str(path.resolve()), container_options={"protocol_whitelist": "file"})
@@ -47,7 +53,7 @@ def open_video(path: Path, orientation: Orientation | None = None) -> Iterator[V
     with container:
         if not container.streams.video:
             raise UsageError(f"{path} has no video stream, only {stream_types(container)}; give a video")
-        yield VideoReader(path, container, orientation)
+        yield VideoReader(path, container, orientation, with_chroma)
 
 
 class VideoReader:
@@ -56,7 +62,9 @@ class VideoReader:
     It counts `corrupt` frames, and `restamped` ones whose pts is missing or not larger than the previous one.
     """
 
-    def __init__(self, path: Path, container: InputContainer, orientation: Orientation | None) -> None:
+    def __init__(
+        self, path: Path, container: InputContainer, orientation: Orientation | None, with_chroma: bool
+    ) -> None:
         self.container = container
         self.copied: list[Stream] = [one for one in container.streams if one.type in COPIED_TYPES]
         self.corrupt = self.restamped = 0
@@ -64,12 +72,12 @@ class VideoReader:
         self.video = self._decoder.stream
         self._planes: dict[int, tuple[FramePlanes, int]] = {}
         self._packets_and_frames = self._read()
-        self._read_ahead: list[PacketOrFrame] = []
+        self._before_first: list[PacketOrFrame] = []
         self.first = self._find_first_frame(path)
         self.tags = ColorTags.of(self.first)
         self.orientation = orientation or Orientation.NONE
         self._keeps_display_matrix = orientation is None
-        self.pixel_format = working_format(self.first, self.orientation)
+        self.pixel_format = working_format(self.first, self.orientation, with_chroma)
         self.time_base: Fraction = self.video.time_base or Fraction(1, 90_000)
         self._last_pts: int | None = None
         self._end = 0
@@ -134,12 +142,13 @@ class VideoReader:
 
     def frames(self, on_packet: Callable[[AnyPacket], None]) -> Iterator[Frame]:
         """A frame for the lane of every decoded frame. Packets of copied streams go to `on_packet`."""
-        read_ahead, self._read_ahead = self._read_ahead, []
-        for item in chain(read_ahead, self._packets_and_frames):
-            if isinstance(item, Packet):
-                on_packet(item)
-            else:
-                yield self._lane_frame(item)
+        first, self._before_first = self._before_first, []
+        with closing(read_ahead(chain(first, self._packets_and_frames), READ_AHEAD)) as items:
+            for item in items:
+                if isinstance(item, Packet):
+                    on_packet(item)
+                else:
+                    yield self._lane_frame(item)
 
     def pop_planes(self, frame: Frame) -> tuple[FramePlanes, int]:
         """All planes of a frame from `frames`, and its duration in units of `time_base`; once a frame."""
@@ -148,7 +157,7 @@ class VideoReader:
 
     def _find_first_frame(self, path: Path) -> VideoFrame:
         for item in self._packets_and_frames:
-            self._read_ahead.append(item)
+            self._before_first.append(item)
             if isinstance(item, VideoFrame):
                 return item
         raise BadFileError(f"{path} is damaged: no frame of its video can be decoded")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import lcm
 from pathlib import Path
 
@@ -10,46 +9,20 @@ import av
 from av.codec.context import Flags
 from av.container import OutputContainer
 from av.stream import Stream
+from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from lumaflow_service.files.encoding import VideoFormat
 from lumaflow_service.files.errors import UsageError
 from lumaflow_service.files.frame_planes import BGR, FramePlanes
 from lumaflow_service.files.video_reader import VideoReader
-from lumaflow_service.media.pixel_format import TEN_BIT, chroma_subsampling, encoder_format
+from lumaflow_service.files.worker_threads import WriterThread
+from lumaflow_service.media.pixel_format import TEN_BIT, chroma_subsampling, encoder_format, planar_yuv
 from lumaflow_service.media.video.reader import AnyPacket
 from lumaflow_service.media.video.writer import DEFAULT_RATE, add_copied_stream, add_video_stream
 
-_X264 = {"crf": "18", "preset": "fast"}
-_VP9 = {"crf": "28", "b": "0", "deadline": "good", "cpu-used": "5", "row-mt": "1"}
-
-
-@dataclass(frozen=True, slots=True)
-class VideoFormat:
-    """The container and the encoder of a file suffix. `bits`: the largest depth that is encoded."""
-
-    container: str
-    encoder: str
-    options: dict[str, str]
-    even_only: bool = True
-    bits: int = 10
-
-
-VIDEO_FORMATS = {
-    ".mp4": VideoFormat("mp4", "libx264", _X264),
-    ".m4v": VideoFormat("mp4", "libx264", _X264),
-    ".mov": VideoFormat("mov", "libx264", _X264),
-    ".mkv": VideoFormat("matroska", "libx264", _X264),
-    ".webm": VideoFormat("webm", "libvpx-vp9", _VP9, even_only=False, bits=8),
-}
-
-
-def video_format_of(target: Path) -> VideoFormat:
-    """The format of `target` by its suffix. Raises UsageError for one that cannot be written."""
-    try:
-        return VIDEO_FORMATS[target.suffix.lower()]
-    except KeyError:
-        suffixes = ", ".join(VIDEO_FORMATS)
-        raise UsageError(f"{target} cannot be written as a video; give one of {suffixes}") from None
+WRITE_BEHIND = 8
+"""Frames and packets that wait for the encoder at most."""
 
 
 @contextmanager
@@ -63,9 +36,10 @@ def create_video(
     options = _exact_time_options(video_format, reader)
     container = av.open(str(path.resolve()), "w", format=video_format.container, container_options=options)
     try:
-        writer = VideoWriter(container, video_format, reader, size)
-        yield writer
-        writer.flush()
+        with WriterThread(WRITE_BEHIND) as thread:
+            writer = VideoWriter(container, thread, video_format, reader, size)
+            yield writer
+            writer.flush()
     finally:
         container.close()
 
@@ -90,27 +64,33 @@ def _encoder_options(video_format: VideoFormat, reader: VideoReader) -> dict[str
 
 def _output_format(reader: VideoReader, video_format: VideoFormat) -> str:
     """The pixel format to encode in: the depth and chroma of the input as far as the encoder has them."""
-    is_high = min(reader.bits, video_format.bits) > 8 and reader.pixel_format != BGR
+    bits = 10 if min(reader.bits, video_format.bits) > 8 and reader.pixel_format != BGR else 8
     is_444 = reader.orientation.swaps_sides and reader.pixel_format.startswith("yuv444p")
     subsampling = (1, 1) if is_444 else chroma_subsampling(reader.first)
     size = reader.first.width, reader.first.height
-    return encoder_format(subsampling, size, 10 if is_high else 8, video_format.even_only)
+    wanted = encoder_format(subsampling, size, bits, video_format.even_only)
+    available = [one.name for one in av.Codec(video_format.encoder, "w").video_formats or ()]
+    candidates = (wanted, planar_yuv((2, 2), bits), "p010le")
+    return next((name for name in candidates if name in available), "yuv420p")
 
 
 class VideoWriter:
-    """An open output. `left_out` names the subtitles that the container cannot hold."""
+    """An open output, written on `thread`. `left_out` names the subtitles that the container cannot hold."""
 
     def __init__(
         self,
         container: OutputContainer,
+        thread: WriterThread,
         video_format: VideoFormat,
         reader: VideoReader,
         size: tuple[int, int],
     ) -> None:
         self.size = size
         self.left_out: list[str] = []
+        self.encoder = video_format.encoder
         self.pixel_format = _output_format(reader, video_format)
-        self._container, self._tags, self._time_base = container, reader.tags, reader.time_base
+        self._container, self._thread = container, thread
+        self._tags, self._time_base = reader.tags, reader.time_base
         self._video = self._add_video(video_format, reader)
         self._copies = dict(self._add_copies(reader))
         container.metadata.update(reader.container.metadata)
@@ -122,21 +102,24 @@ class VideoWriter:
         return 10 if self.pixel_format.endswith(TEN_BIT) else 8
 
     def write(self, planes: FramePlanes, pts: int, duration: int) -> None:
-        """Encode one frame. `pts` and `duration` are in units of the reader's `time_base`."""
+        """Copy one frame, to be encoded behind. `pts` and `duration` are in the reader's `time_base`."""
         frame = planes.to_video_frame(self._tags, self.pixel_format, self.size)
         frame.pts, frame.time_base, frame.duration = pts, self._time_base, duration
-        self._container.mux(self._video.encode(frame))
+        self._thread.submit(self._encode, frame)
 
     def copy(self, packet: AnyPacket) -> None:
         """Write a packet of a copied stream; ignore one of a stream that is left out."""
         stream = self._copies.get(packet.stream.index)
         if stream is not None:
             packet.stream = stream
-            self._container.mux_one(packet)
+            self._thread.submit(self._container.mux_one, packet)
 
     def flush(self) -> None:
         """Write the frames that the encoder still holds."""
-        self._container.mux(self._video.encode(None))
+        self._thread.submit(self._encode, None)
+
+    def _encode(self, frame: VideoFrame | None) -> None:
+        self._container.mux(self._video.encode(frame))
 
     def _add_video(self, video_format: VideoFormat, reader: VideoReader) -> VideoStream:
         video = add_video_stream(

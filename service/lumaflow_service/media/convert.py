@@ -95,9 +95,12 @@ def to_video_frame(frame: Frame) -> VideoFrame:
 
 
 def plane_arrays(frame: VideoFrame) -> tuple[Plane, ...]:
-    """The planes of a planar YUV or gray frame, 8 to 16 bits, without a copy."""
+    """The planes of a planar or semi-planar YUV or gray frame, 8 to 16 bits, without a copy."""
     dtype = np.dtype(np.uint8) if bit_depth(frame) == 8 else np.dtype(np.uint16)
-    return tuple(plane_array(plane, (plane.height, plane.width), dtype) for plane in frame.planes)
+    shapes: list[tuple[int, ...]] = [(plane.height, plane.width) for plane in frame.planes]
+    if len(shapes) == 2:
+        shapes[1] = (*shapes[1], 2)  # Cb and Cr interleaved
+    return tuple(plane_array(plane, shape, dtype) for plane, shape in zip(frame.planes, shapes, strict=True))
 
 
 def plane_array(plane: VideoPlane, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Plane:

@@ -39,6 +39,11 @@ def is_rgb(frame: VideoFrame) -> bool:
     return frame.format.is_rgb or frame.format.has_palette
 
 
+def is_gray(frame: VideoFrame) -> bool:
+    """Whether a decoded frame has luma alone."""
+    return frame.format.name.startswith("gray")
+
+
 def bit_depth(frame: VideoFrame) -> int:
     """Bits of a decoded sample."""
     return max(component.bits for component in frame.format.components)
