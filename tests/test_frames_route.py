@@ -217,3 +217,16 @@ def test_a_source_that_has_had_a_frame_survives_a_failed_one(service: FakeServic
     service.engine.error = errors.BadFrameError("unreadable")
     assert service.client.post(FRAMES, content=b"image", headers=PNG).status_code == 400
     assert service.client.get("/v1/sources/gate").json()["frames"] == 1
+
+
+def test_the_preset_of_the_settings_is_the_default_of_every_source() -> None:
+    with fake_service(preset="night") as service:
+        assert service.client.get("/v1/about").json()["options"]["preset"] == "night"
+        service.client.post(FRAMES, content=b"image", headers=PNG)
+        assert service.engine.jobs[-1].options["mode"] == "lowlight"
+        made = service.client.put("/v1/sources/a", json={"options": {"features": ["hog"]}}).json()
+        assert (made["options"]["preset"], made["options"]["features"]) == ("night", ["hog"])
+        made = service.client.put("/v1/sources/a", json={"options": {"mode": "clahe"}}).json()
+        assert (made["options"]["preset"], made["options"]["mode"]) == (None, "clahe")
+        made = service.client.put("/v1/sources/a", json={"options": {"preset": "auto"}}).json()
+        assert (made["options"]["preset"], made["options"]["mode"]) == ("auto", "auto")

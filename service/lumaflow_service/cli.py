@@ -82,8 +82,8 @@ def _root(
 
 Config = Annotated[Path | None, typer.Option(metavar="FILE", help="YAML file of cameras; reloaded on SIGHUP")]
 
-CameraPreset = Annotated[
-    Preset | None, typer.Option(help="preset of the cameras of FILE that set no mode and no preset")
+DefaultPreset = Annotated[
+    Preset | None, typer.Option(help="preset of all sources that set no mode and no preset")
 ]
 
 
@@ -96,7 +96,7 @@ def serve(
     ] = None,
     port: Annotated[int | None, typer.Option(help="port to listen on; 0 selects a free one  [8000]")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
-    preset: CameraPreset = None,
+    preset: DefaultPreset = None,
     demo: Annotated[bool | None, typer.Option("--demo", help="add a looping demo source")] = None,
 ) -> None:
     """Serve the API and the live page. LUMAFLOW_* variables set what the command line does not."""
@@ -123,7 +123,7 @@ def ingest(
         int | None, typer.Option(help="port of /metrics and health checks; 0 selects a free one  [8000]")
     ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N  [auto]")] = None,
-    preset: CameraPreset = None,
+    preset: DefaultPreset = None,
 ) -> None:
     """Run the cameras of FILE without API and page; only /livez, /readyz and /metrics are served."""
     from lumaflow_service.api.app import serve

@@ -41,7 +41,7 @@ async def about(state: State, request: Request) -> About:
         max_pixels=state.settings.max_pixels,
         scopes=sorted(request.state.scopes),
         webrtc=webrtc_installed(),
-        options=SourceOptions(),
+        options=state.sources.options_with({}),
         presets={preset: preset_values(preset) for preset in Preset},
         options_schema=OPTIONS_SCHEMA,
     )

@@ -67,7 +67,7 @@ async def post_image(
 ) -> ImageState:
     """Enhance one image that belongs to no source."""
     try:
-        media, parsed = media_of(request), parse_options(options)
+        media, parsed = media_of(request), state.sources.options_with(parse_options(options))
         if media not in IMAGE_MEDIA:
             raise UnsupportedMediaError(
                 f"expected Content-Type: {' or '.join(IMAGE_MEDIA)}, got {media}; send an image"
@@ -110,10 +110,10 @@ async def get_after(state: State, trial: ImageId) -> Response:
     return Response(image.after, headers=CACHE_HEADERS, media_type=image.media)
 
 
-def parse_options(text: str) -> SourceOptions:
-    """Options from JSON in a query. Raises OptionError."""
+def parse_options(text: str) -> dict[str, Any]:
+    """The options that JSON in a query sets. Raises OptionError."""
     try:
-        return SourceOptions.model_validate_json(text)
+        return SourceOptions.model_validate_json(text).model_dump(exclude_unset=True)
     except ValidationError as error:
         known_keys = partial(keys_at, OPTIONS_SCHEMA)
         raise OptionError(format_validation_errors(error, "options", known_keys)) from None

@@ -24,13 +24,13 @@ async def list_sources(state: State) -> SourceList:
 async def put_source(state: State, source: SourceId, body: SourcePut, response: Response) -> SourceState:
     """Create or replace a source; it stays until it is deleted. With a url it is a camera."""
     is_new = all(existing.id != source for existing in state.sources)
-    camera = body.camera()
+    camera, options = body.camera(), state.sources.options_with(body.options.model_dump(exclude_unset=True))
     if camera:
-        await state.cameras.put(source, camera, body.options)
+        await state.cameras.put(source, camera, options)
     else:
         if state.cameras.find(source):
             await state.cameras.remove(source)
-        state.sources.put(source, body.options, body.geometry.to_json() if body.geometry else None)
+        state.sources.put(source, options, body.geometry.to_json() if body.geometry else None)
     if is_new:
         response.status_code = 201
     return source_state(state, state.sources.get(source))

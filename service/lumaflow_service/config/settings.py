@@ -59,7 +59,7 @@ class Settings(BaseSettings):
     config: Path | None = Field(None, description="YAML file of cameras; reloaded on SIGHUP")
     preset: Preset | None = Field(
         None,
-        description="preset of the cameras of the file that set no mode and no preset; overrides `defaults`",
+        description="preset of all sources that set no mode and no preset; overrides `defaults` of the file",
     )
     demo: bool = Field(False, description="add the looping demo source `demo`")
 

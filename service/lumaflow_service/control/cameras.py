@@ -142,6 +142,7 @@ class Cameras:
                 await self._remove(name)
                 self._parts.sources.remove(name)
         self._loaded = loaded
+        self._parts.sources.defaults = loaded.config.defaults
         for name, camera in loaded.config.sources.items():
             self._added.discard(name)
             options = camera.options(loaded.config.defaults)

@@ -6,8 +6,10 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-from lumaflow_service.config.options import Feature, SourceOptions
+from lumaflow_service.config.options import Feature, OptionsPatch, SourceOptions
+from lumaflow_service.config.presets import merge_options
 from lumaflow_service.control.engine import Engine
 from lumaflow_service.control.latency import Latency
 from lumaflow_service.control.metrics import Metrics
@@ -155,6 +157,8 @@ class Sources:
         self._max_sources = max_sources
         self._queue_depth = queue_depth
         self._sources: OrderedDict[str, Source] = OrderedDict()
+        self.defaults = OptionsPatch()
+        """The options of the configuration for sources that set no other."""
 
     def __iter__(self) -> Iterator[Source]:
         return iter(sorted(self._sources.values(), key=lambda source: source.id))
@@ -165,6 +169,10 @@ class Sources:
         if source is None:
             raise UnknownSourceError(f"unknown source {name!r}; send it a frame, or create it with PUT")
         return source
+
+    def options_with(self, changes: dict[str, Any]) -> SourceOptions:
+        """The options of a source that sets these; `defaults` and the built-in values fill the rest."""
+        return SourceOptions.model_validate(merge_options(self.defaults.changes(), changes))
 
     def put(self, name: str, options: SourceOptions, geometry: GeometryJson | None) -> bool:
         """Create or replace a source, fixed to a geometry when one is given; returns True for a new one."""
@@ -258,5 +266,5 @@ class Sources:
             if oldest is None:
                 raise BusyError(f"{self._max_sources} sources are in use; delete one first")
             self.remove(oldest.id)
-        source = self._sources[name] = Source(name, SourceOptions())
+        source = self._sources[name] = Source(name, self.options_with({}))
         return source
