@@ -41,7 +41,7 @@ class AdaptiveOracle:
     def __init__(self, options):
         self.options, self.equalization = options, options.equalization
         self.first = True
-        self.falling = self.filtering = False
+        self.falls, self.filtering = 0, False
         self.history = self.haze = None
 
     def enhance(self, frame):
@@ -121,14 +121,14 @@ class AdaptiveOracle:
         low16, high16 = percentile(counts, 1), percentile(counts, 199)
         white16 = max(high16, 128)
         falls = not self.first and 64 * mean16 < 63 * self.previous_mean
+        self.fades = fades = falls and self.falls >= 4
         cut = self.first
         if not self.first and not corrupt:
-            fade = falls and self.falling and 2 * mean16 >= self.previous_mean
             highest = max(white16, self.previous_white)
             shift = 3 if highest >= 2048 else 2 if highest >= 1024 else 1 if highest >= 512 else 0
-            cut = not fade and block_distance(value, self.previous_value, shift) > 0.5
+            cut = not fades and block_distance(value, self.previous_value, shift) > 0.5
         self.cut = cut
-        self.score(samples, colors, chroma, box, cut, corrupt)
+        self.score(samples, colors, chroma, box, cut, corrupt, low16)
         self.figures = {"mean": mean16, "cut": cut, "haze": self.strength_of_haze}
         if corrupt and not self.first:
             return self.mapping, "previous"
@@ -136,19 +136,15 @@ class AdaptiveOracle:
         own = self.build(cells, counts, int(luma.sum(dtype=np.int64)), noise_of(value), low16, high16)
         if corrupt:
             return own, "own"
-        if cut or 64 * mean16 > 65 * self.previous_mean or 2 * mean16 < self.previous_mean:
+        if cut or 64 * mean16 > 65 * self.previous_mean or (2 * mean16 < self.previous_mean and not fades):
             self.mapping, self.smooth, self.reference, used, kind = own, own.astype(F), mean16, own, "own"
         else:
             used, kind = self.mapping, "previous"
-            weight = F(0.1)
-            if falls:
-                weight = F(0)
-            elif not 7 * self.reference <= 8 * mean16 <= 9 * self.reference:
-                weight = F(0.5)
+            weight = F(0.5) if 64 * mean16 > 65 * self.reference else F(0.1)
             self.smooth = (F(1) - weight) * self.smooth + weight * own.astype(F)
             self.mapping = np.rint(self.smooth).astype(np.int64)
             self.reference += int(np.rint(weight * F(mean16 - self.reference)))
-        self.falling = falls and not self.first
+        self.falls = min(self.falls + 1, 4) if falls and not self.first else 0
         self.previous_mean, self.previous_white, self.previous_value = mean16, white16, value
         self.first = False
         return used, kind
@@ -167,10 +163,10 @@ class AdaptiveOracle:
         if mode is Mode.AUTO:
             distance = int(np.abs(256 * np.cumsum(counts) - pixels * (levels + 1)).sum())
             gate = min(max((distance // 256 * 65536 // (256 * pixels) - 1966) * 65536 // 4588, 0), 65536)
-            t = clamp((F(98) - F(0.5) * (mean_value + mean_luma)) / F(38), F(0), F(1))
+            t = clamp((F(98) - mean_luma) / F(12), F(0), F(1))
             part = ((t * (F(2) - t)) * (F(gate) / F(65536))) * strength
             span = high16 - low16
-            ramps = min(F(1920 - span) / F(800), F(span - 384) / F(512))
+            ramps = min(F(1920 - span) / F(800), F(span - 192) / F(256))
             stretch = ((clamp(ramps, F(0), F(1)) * (F(1) - part)) * (F(1) - self.strength_of_haze)) * strength
         if counts.max() == pixels:
             part = stretch = F(0)
@@ -178,7 +174,7 @@ class AdaptiveOracle:
         depth = np.maximum(128 * levels - black, 0)
         gain = F(1)
         if part > 0:
-            gain = self.gain(counts, depth, white, sigma, mean_value, mean_luma)
+            gain = self.gain(counts, depth, white, white16, sigma, mean_value, mean_luma)
         more = clamp(F(3200) / F(max(high16 - low16, 1)), F(1), F(2))
         pivot = F(0)
         if more > 1:
@@ -203,14 +199,17 @@ class AdaptiveOracle:
         ]
         return np.concatenate([np.rint(F(1024) * gains).ravel(), numbers]).astype(np.int64)
 
-    def gain(self, counts, depth, white, sigma, mean_value, mean_luma):
+    def gain(self, counts, depth, white, white16, sigma, mean_value, mean_luma):
         """Slope of the tone curve with which the mean reaches its target."""
         target = self.equalization.target
-        low, high = (92, 97) if self.equalization.mode is Mode.AUTO else (92, 126)
+        low, high = (86, 88) if self.equalization.mode is Mode.AUTO else (92, 126)
         if target is not None:
             low = high = target
         lit = np.where(depth >= 128 * (2 + (sigma >> 8)), counts, 0)
-        if 64 * lit.sum() < counts.sum():
+        inner = np.where(256 * np.arange(256) < 15 * white16, lit, 0)
+        if 64 * inner.sum() >= counts.sum():
+            lit = inner
+        elif 64 * lit.sum() < counts.sum():
             lit = counts
         pixels = int(lit.sum())
         value = depth.astype(F) / F(128)
@@ -245,7 +244,7 @@ class AdaptiveOracle:
 
     # Haze
 
-    def score(self, samples, colors, chroma, box, cut, corrupt):
+    def score(self, samples, colors, chroma, box, cut, corrupt, low16):
         """Airlight, tiles and gains of the frame."""
         self.strength_of_haze = F(0)
         if self.equalization.mode is Mode.LOWLIGHT:
@@ -270,6 +269,8 @@ class AdaptiveOracle:
             means = np.concatenate([means, np.stack(parts, axis=2)], axis=2)
             luma, dark = means[..., 0], least_rgb(means, matrix)
         own = self.measure_haze(means, luma, dark, rgb, (min(8, rows), min(8, columns)))
+        if self.equalization.mode is Mode.AUTO:
+            own["score"] = own["score"] * ramp(F(low16), F(640), F(800))
         state = self.haze
         if not corrupt and (cut or state is None):
             self.haze = state = own
@@ -325,16 +326,16 @@ class AdaptiveOracle:
         """Levels of the output depth and of 8 bits, inside the mapped box."""
         black, sigma, slope, gain, saturation = (int(n) for n in mapping[-8:-3])
         x = samples[mapped_box]
-        noise = max(sigma, min(max((gain - 1536) >> 5, 0), 128))
+        noise = max(sigma, min(max((gain - 1536) >> 4, 0), 192))
         kq = min(max((gain - 1536) // 6, 0), 256)
         filters = self.equalization.denoise and noise > 0
         spatial = filters and kq > 0
         if spatial:
-            x = filter_in_space(x, min(12 * noise * kq >> 10, 1700), min(12 * slope * kq >> 10, 1000))
-            spatial = min(12 * noise * kq >> 10, 1700) + min(12 * slope * kq >> 10, 1000) > 0
+            x = filter_in_space(x, min(8 * noise * kq >> 10, 1700), min(8 * slope * kq >> 10, 1000))
+            spatial = min(8 * noise * kq >> 10, 1700) + min(8 * slope * kq >> 10, 1000) > 0
         on = bool(filters and not corrupt and gain > (1843 if self.filtering else 2253))
         if on:
-            if self.filtering and not self.cut:
+            if self.filtering and not (self.cut or self.fades):
                 x = filter_in_time(x, self.history, noise, slope, kq)
             self.history = x
         if not corrupt:
@@ -684,7 +685,7 @@ def smoothed(state, own):
 
 
 def filter_in_space(x, limit, slope):
-    """Three passes; neighbours within the limit pull."""
+    """Three passes; each neighbour pulls up to the limit."""
     height, width = x.shape[:2]
     for number in range(3):
         step = 1 << number
@@ -699,7 +700,7 @@ def filter_in_space(x, limit, slope):
                 columns = np.clip(np.arange(width) + dx * step, 0, width - 1)
                 difference = x[rows][:, columns] - x
                 weight = (2 - abs(dy)) * (2 - abs(dx)) * (dy != 0 or dx != 0)
-                pull += weight * np.where(np.abs(difference) <= most, difference, 0)
+                pull += weight * clamp(difference, -most, most)
         x = x + ((pull + 8) >> 4)
     return x
 
@@ -724,9 +725,9 @@ def filter_in_time(x, history, noise, slope, kq):
 
 def saturation_factor(level, noise, gain, saturation):
     """Factor of the colour differences in 1/256."""
-    floor = 3 + (2 * noise + 64) // 128
+    floor = 3 + (3 * noise + 64) // 128
     factor = 256 - (saturation * floor**2) // (level.astype(np.int64) ** 2 + floor**2)
-    return factor * (256 - min(max((gain - 4096) >> 7, 0), 48)) >> 8
+    return factor * (256 - min(max((gain - 3072) >> 6, 0), 160)) >> 8
 
 
 def cell_axis(size, counted):

@@ -261,6 +261,74 @@ def test_a_fade_to_dark_is_monotone(device):
     assert max(np.diff(means)) < 1.5
 
 
+@pytest.mark.parametrize("exposures", [np.linspace(0.02, 1, 40), np.geomspace(0.02, 1, 150)])
+def test_a_fade_in_is_monotone(device, exposures):
+    frames = bgr_frames([exposed(room(120, 160), e, 0.5, n) for n, e in enumerate(exposures)])
+    means = [mean_luma(result.frame.pixels) for result in enhance_all(device, frames, AUTO)]
+    assert (np.maximum.accumulate(means[1:]) - means[1:]).max() < 5
+
+
+def test_a_picture_lost_in_black_bars_is_unchanged(device):
+    scene = room(240, 320)
+    scene[:40], scene[-40:] = 0, 0
+    frames = bgr_frames([scene])
+    np.testing.assert_array_equal(enhance_all(device, frames, AUTO)[0].frame.pixels, frames[0].pixels)
+
+
+def test_a_flat_picture_is_stretched(device):
+    y, x = np.mgrid[:240, :320]
+    waves = 118 + 9 * np.sin(x / 30) + 6 * np.cos(y / 40)
+    scene = exposed(np.repeat(waves[..., None], 3, axis=2), 1, 0.2)
+    before = bgr_frames([scene])[0].pixels
+    result = enhance_all(device, bgr_frames([scene]), AUTO)[0]
+    assert result.tone.mode is Tone.STRETCH
+    assert result.frame.pixels.std() > 1.3 * before.std()
+    assert abs(mean_luma(result.frame.pixels) - mean_luma(before)) < 3
+
+
+def test_a_bright_window_does_not_stop_the_lift(device):
+    scene = exposed(room(240, 320), 0.12)
+    with_window = scene.copy()
+    with_window[20:100, 120:200] = 255
+    means = [
+        result.frame.pixels[120:].mean()
+        for one in (scene, with_window)
+        for result in enhance_all(device, bgr_frames([one]), AUTO)
+    ]
+    assert means[1] > 0.8 * means[0]
+
+
+def test_dark_pixels_mean_that_there_is_no_haze(device):
+    scene = 130 + 0.3 * room(240, 320)
+    scene[60:90, 40:70] = 8
+    result = enhance_all(device, bgr_frames([scene]), AUTO)[0]
+    assert (result.tone.haze, result.tone.mode) == (0, Tone.BYPASS)
+
+
+@pytest.mark.parametrize("exposure", [0.2, 0.1])
+def test_the_grain_of_a_dark_still_is_less_than_with_clahe(device, exposure):
+    scene = np.full((240, 320, 3), (60, 120, 170), float)
+    scene[:, 160:] = (200, 190, 180)
+    frame = bgr_frames([exposed(scene, exposure, 2)])[0]
+    shown = [
+        enhance_all(device, [copy_frame(frame)], options)[0].frame.pixels[20:220, 20:140].astype(float)
+        for options in (AUTO, Options())
+    ]
+    grain = [pixels.std(axis=(0, 1)).mean() / pixels.mean() for pixels in shown]
+    assert grain[0] < 0.5 * grain[1]
+
+
+def test_colour_is_held_down_at_the_largest_gains(device):
+    scene = np.full((240, 320, 3), (120, 60, 110), float)
+    scene[60:180, 80:240] = (150, 140, 145)
+    saturation = []
+    for exposure in (0.3, 0.03):
+        pixels = enhance_all(device, bgr_frames([exposed(scene, exposure, 0.1)]), AUTO)[0].frame.pixels
+        corner = pixels[:40, :40].astype(float).mean(axis=(0, 1))
+        saturation.append(np.ptp(corner) / corner.max())
+    assert saturation[1] < 0.75 * saturation[0]
+
+
 def test_flicker_of_a_still_noisy_scene_is_a_fifth_of_clahe(device):
     scene = room(240, 320)
     frames = bgr_frames([exposed(scene, 0.12, seed=seed) for seed in range(24)])

@@ -33,19 +33,21 @@ MAX_GAIN = 16.0
 MAX_NOISE_OUT = 3072
 """Largest product of gain and noise, in 1/128 level: 24 levels."""
 WHITE_TARGET = 245.0
-FULL_MEAN, NONE_MEAN = 60.0, 98.0
+FULL_MEAN, NONE_MEAN = 86.0, 98.0
 """Mean levels up to which AUTO has its full strength, and from which it has none."""
-AUTO_TARGET = (92.0, 97.0)
+AUTO_TARGET = (86.0, 88.0)
 LOWLIGHT_TARGET = (92.0, 126.0)
 
 STRETCH_SPAN, STRETCH_NONE, STRETCH_FULL = 3200, 1920, 1120
 """Spread of the levels in 1/16 level: after the stretch, the largest with a stretch, the largest with all."""
-STRETCH_WALL_NONE, STRETCH_WALL_FULL = 384, 896
+STRETCH_WALL_NONE, STRETCH_WALL_FULL = 192, 448
 """Spread in 1/16 level of an even surface that gets no stretch, and of one that gets all."""
 MAX_STRETCH = 2.0
 
 SLOW, FAST = 0.1, 0.5
-"""Weight of the mapping of the current frame, while the brightness holds and after it has changed."""
+"""Weight of the mapping of the current frame, and its weight while the brightness rises slowly."""
+FADE_FRAMES = 4
+"""Consecutive frames, each darker than the one before, that make a fade."""
 STILL_WEIGHT = 24
 """Weight of the current frame in the temporal filter where nothing moves, of 256."""
 TEMPORAL_ON, TEMPORAL_OFF = 2253, 1843
@@ -63,6 +65,8 @@ OMEGA = 0.95
 UNTEXTURED_FLOOR, TEXTURE_FALL = 0.25, 0.10
 """Lowest transmission of an untextured tile, and how much lower it is for a textured one."""
 MAX_CHROMA_HAZE_GAIN = 2.0
+CLEAR_DARK, HAZY_DARK = 40.0, 50.0
+"""Darkest levels (of 1/200 of the pixels) up to which AUTO finds no haze, and from which all of it."""
 
 
 class Number(IntEnum):

@@ -23,7 +23,7 @@ def filter_row(
     pull: Samples,
     out: Samples,
 ) -> None:
-    """Write one row of a pass of the spatial filter: neighbours within a limit pull the sample.
+    """Write one row of a pass of the spatial filter: each neighbour pulls the sample, up to a limit.
 
     above, row, below : interleaved samples of the rows at -step, 0 and +step, clamped to the frame
     limit, slope : the limit is limit + (sample * slope >> 15)
@@ -124,13 +124,13 @@ def _limits(row: Samples, limit: int, slope: int, limits: Samples) -> None:
 def _pull_above(
     left: Samples, up: Samples, right: Samples, row: Samples, limits: Samples, pull: Samples
 ) -> None:
-    """pull = the differences of three neighbours of one row with weights 1, 2, 1; 0 beyond the limit."""
+    """pull = the differences of three neighbours of one row with weights 1, 2, 1, up to the limit."""
     for x in range(pull.size):
         level, limit = row[x], limits[x]
         a, b, c = np.int16(left[x] - level), np.int16(up[x] - level), np.int16(right[x] - level)
-        a = a if (a <= limit) & (a >= -limit) else np.int16(0)
-        b = b if (b <= limit) & (b >= -limit) else np.int16(0)
-        c = c if (c <= limit) & (c >= -limit) else np.int16(0)
+        a = min(max(a, np.int16(-limit)), limit)
+        b = min(max(b, np.int16(-limit)), limit)
+        c = min(max(c, np.int16(-limit)), limit)
         pull[x] = np.int16(a + b + b + c)
 
 
@@ -141,9 +141,9 @@ def _pull_below(
     for x in range(pull.size):
         level, limit = row[x], limits[x]
         a, b, c = np.int16(left[x] - level), np.int16(up[x] - level), np.int16(right[x] - level)
-        a = a if (a <= limit) & (a >= -limit) else np.int16(0)
-        b = b if (b <= limit) & (b >= -limit) else np.int16(0)
-        c = c if (c <= limit) & (c >= -limit) else np.int16(0)
+        a = min(max(a, np.int16(-limit)), limit)
+        b = min(max(b, np.int16(-limit)), limit)
+        c = min(max(c, np.int16(-limit)), limit)
         pull[x] = np.int16(pull[x] + a + b + b + c)
 
 
@@ -155,8 +155,8 @@ def _pull_sides(
     for x in range(pull.size):
         level, limit = row[x], limits[x]
         a, c = np.int16(left[x] - level), np.int16(right[x] - level)
-        a = a if (a <= limit) & (a >= -limit) else np.int16(0)
-        c = c if (c <= limit) & (c >= -limit) else np.int16(0)
+        a = min(max(a, np.int16(-limit)), limit)
+        c = min(max(c, np.int16(-limit)), limit)
         total = np.int16(pull[x] + a + a + c + c)
         out[x] = np.int16(level + (np.int16(total + 8) >> 4))
 
@@ -194,4 +194,4 @@ def _border(
 
 @njit(nogil=True)
 def _within(difference: np.int32, limit: np.int32) -> np.int32:
-    return difference if -limit <= difference <= limit else np.int32(0)
+    return min(max(difference, np.int32(-limit)), limit)

@@ -9,7 +9,15 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from lumaflow.adaptive import HAZE_LAG, HAZE_WEIGHT, OMEGA, TEXTURE_FALL, UNTEXTURED_FLOOR
+from lumaflow.adaptive import (
+    CLEAR_DARK,
+    HAZE_LAG,
+    HAZE_WEIGHT,
+    HAZY_DARK,
+    OMEGA,
+    TEXTURE_FALL,
+    UNTEXTURED_FLOOR,
+)
 
 F = np.float32
 Bytes = NDArray[np.uint8]
@@ -230,6 +238,12 @@ def airlight_and_score(
     bright = _ramp(F(own + lift), F(680), F(760))
     colored = F(F(1) - _ramp(F(F(white) / F(blocks)), F(0.05), F(0.10)))
     return F(F(_ramp(share, F(0.28), F(0.45)) * bright) * colored)
+
+
+@njit(nogil=True, cache=True)
+def without_dark_scenes(score: np.float32, low: int) -> np.float32:
+    """Return the haze score of AUTO: 0 for a frame with dark pixels. low : darkest level in 1/16 level."""
+    return F(score * _ramp(F(low), F(16 * CLEAR_DARK), F(16 * HAZY_DARK)))
 
 
 @njit(nogil=True, cache=True)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lumaflow.adaptive import (
+    FADE_FRAMES,
     FAST,
     GAINS,
     SLOW,
@@ -60,9 +61,9 @@ class AdaptiveMapper:
     def reset(self) -> None:
         """Forget all earlier frames."""
         self._age = 0
-        self._mean = self._reference = self._white = 0
-        self._levels = (0, 0)
-        self._falling = self._filtering = self._cut = self._denoised = False
+        self._mean = self._reference = self._white = self._falls = 0
+        self._levels = (0, 0, 0)
+        self._filtering = self._cut = self._fades = self._denoised = False
         self._reporter = ToneReporter()
         if self._haze is not None:
             self._haze.reset()
@@ -79,12 +80,13 @@ class AdaptiveMapper:
         Returns the kind of that mapping and its age in frames.
         """
         first = self._age == 0
-        self._levels = mean, white = mapping.mean_and_white(self._statistics.cells)
+        self._levels = mean, low, white = mapping.measure_levels(self._statistics.cells)
         falls = 64 * mean < 63 * self._mean
-        self._cut = first or (not corrupt and self._is_cut(falls))
+        self._fades = fades = falls and self._falls >= FADE_FRAMES
+        self._cut = first or (not corrupt and not fades and self._is_cut())
         haze = np.float32(0)
         if self._haze is not None:
-            self._haze.update(self._cut, not corrupt)
+            self._haze.update(self._cut, not corrupt, low)
             haze = self._haze.strength
         if corrupt and not first:
             self._used[:] = self._mapping
@@ -94,10 +96,11 @@ class AdaptiveMapper:
         if corrupt:
             self._used[:] = self._own
             return LutKind.OWN, 0
-        own = self._cut or 64 * mean > 65 * self._mean or 2 * mean < self._mean
+        own = self._cut or 64 * mean > 65 * self._mean or (2 * mean < self._mean and not fades)
         selected = (LutKind.OWN, 0) if own else (LutKind.PREVIOUS, self._age)
-        self._advance(own, falls)
-        self._age, self._falling, self._mean, self._white = 1, falls and not first, mean, white
+        self._advance(own)
+        self._falls = min(self._falls + 1, FADE_FRAMES) if falls and not first else 0
+        self._age, self._mean, self._white = 1, mean, white
         self._statistics.cells, self._before = self._before, self._statistics.cells
         return selected
 
@@ -110,17 +113,17 @@ class AdaptiveMapper:
         """
         used = self._used
         gain, slope = int(used[Number.GAIN]), int(used[Number.SLOPE])
-        noise = max(int(used[Number.NOISE]), min(max((gain - 1536) >> 5, 0), 128))
+        noise = max(int(used[Number.NOISE]), min(max((gain - 1536) >> 4, 0), 192))
         spatial = min(max((gain - 1536) // 6, 0), 256)
         filters = self._parameters.denoise and noise > 0
         limits = (0, 0)
         if filters and spatial > 0:
-            limits = min(12 * noise * spatial >> 10, 1700), min(12 * slope * spatial >> 10, 1000)
+            limits = min(8 * noise * spatial >> 10, 1700), min(8 * slope * spatial >> 10, 1000)
         start = TEMPORAL_OFF if self._filtering else TEMPORAL_ON
         on = filters and gain > start and not corrupt
         temporal = 0
         if on:
-            temporal = 2 if self._filtering and not self._cut else 1
+            temporal = 2 if self._filtering and not (self._cut or self._fades) else 1
         if not corrupt:
             self._filtering = on
         self._denoised = on or limits != (0, 0)
@@ -148,16 +151,12 @@ class AdaptiveMapper:
         figures = AdaptiveFigures(numbers, haze, mean, self._cut, self._denoised)
         return self._reporter.report(figures)
 
-    def _is_cut(self, falls: bool) -> bool:
-        """Return True after a scene cut; a fade to dark is none."""
-        mean, white = self._levels
-        if falls and self._falling and 2 * mean >= self._mean:
-            return False
-        highest = max(white, self._white)
+    def _is_cut(self) -> bool:
+        highest = max(self._levels[2], self._white)
         shift = 3 if highest >= 2048 else 2 if highest >= 1024 else 1 if highest >= 512 else 0
         return mapping.cut_distance(self._statistics.cells, self._before, *self._size, shift) > 0.5
 
-    def _advance(self, own: bool, falls: bool) -> None:
+    def _advance(self, own: bool) -> None:
         """Choose the mapping in use, then smooth the mapping of this frame into that of the next."""
         mean = self._levels[0]
         if own:
@@ -166,11 +165,7 @@ class AdaptiveMapper:
             self._reference = mean
             return
         self._used[:] = self._mapping
-        weight = np.float32(SLOW)
-        if falls:
-            weight = np.float32(0)
-        elif not 7 * self._reference <= 8 * mean <= 9 * self._reference:
-            weight = np.float32(FAST)
+        weight = np.float32(FAST if 64 * mean > 65 * self._reference else SLOW)
         mapping.smooth_mapping(self._smooth, self._own, weight, self._mapping)
         self._reference += int(np.rint(weight * np.float32(mean - self._reference)))
 

@@ -69,14 +69,15 @@ def build_mapping(
     black = 4 * black16 if 4 * black16 < 3 * white16 else 0
     mean_value, mean_luma = F(F(levels) / F(pixels)), F(F(luma_sum) / F(pixels))
     gate = min(max((distance // 256 * 65536 // (256 * pixels) - 1966) * 65536 // 4588, 0), 65536)
-    part = _strength(lift, strength, mean_value, mean_luma, gate)
+    part = _strength(lift, strength, mean_luma, gate)
     stretch = _stretch_strength(lift, strength, part, haze, high16 - low16)
     if constant:
         part, stretch = F(0), F(0)
     gain = F(1)
     white = F(F(max(8 * white16 - black, 512)) * F(1 / 128))
     if part > F(0):
-        gain = _gain(bins, pixels, black, white, noise[0], mean_value, mean_luma, target, dark_half, steps)
+        counted = _lit_bins(bins, pixels, black, white16, noise[0])
+        gain = _gain(counted, black, white, noise[0], mean_value, mean_luma, target, dark_half, steps)
     more, pivot = _stretch(low16, high16, mean_luma)
     added = F(F(more - F(1)) * stretch)
     if part > F(0) and gain > F(1):
@@ -99,11 +100,12 @@ def build_mapping(
 
 
 @njit(nogil=True, cache=True)
-def mean_and_white(cells: Counts) -> tuple[int, int]:
-    """Return the mean level plus 8 and the white level of a frame, in 1/16 level."""
+def measure_levels(cells: Counts) -> tuple[int, int, int]:
+    """Return the mean level plus 8, the darkest and the white level of a frame, in 1/16 level."""
     bins = _sum_bins(cells)
     pixels, levels, _, _ = _moments(bins)
-    return levels * 16 // pixels + 128, max(_percentile(bins, pixels, 199), 128)
+    low16, high16 = _percentile(bins, pixels, 1), _percentile(bins, pixels, 199)
+    return levels * 16 // pixels + 128, low16, max(high16, 128)
 
 
 @njit(nogil=True, cache=True)
@@ -183,16 +185,13 @@ def _percentile(bins: Wide, pixels: int, part: int) -> Any:
 
 
 @njit(nogil=True)
-def _strength(
-    lift: int, strength: np.float32, mean_value: np.float32, mean_luma: np.float32, gate: int
-) -> np.float32:
+def _strength(lift: int, strength: np.float32, mean_luma: np.float32, gate: int) -> np.float32:
     """Return the strength of the lowlight mapping: fixed, or by the mean level and the gate."""
     if lift == 0:
         return F(0)
     if lift == 1:
         return strength
-    mean = F(F(0.5) * F(mean_value + mean_luma))
-    part = min(max(F(F(F(NONE_MEAN) - mean) / F(NONE_MEAN - FULL_MEAN)), F(0)), F(1))
+    part = min(max(F(F(F(NONE_MEAN) - mean_luma) / F(NONE_MEAN - FULL_MEAN)), F(0)), F(1))
     part = F(part * F(F(2) - part))
     return F(F(part * F(F(gate) * F(1 / 65536))) * strength)
 
@@ -223,9 +222,28 @@ def _stretch(low16: int, high16: int, mean_luma: np.float32) -> tuple[np.float32
 
 
 @njit(nogil=True)
+def _lit_bins(bins: Wide, pixels: int, black: int, white16: int, noise: int) -> Wide:
+    """Return the bins whose mean level the gain is for: above the noise, and not as bright as white.
+
+    All bins without black, then all bins, if these have less than 1/64 of the pixels.
+    """
+    lit = bins.copy()
+    floor = 2 + (noise >> 8)
+    for level in range(256):
+        if max(LEVEL * level - black, 0) < LEVEL * floor:
+            lit[level] = 0
+    inner = lit.copy()
+    for level in range(256):
+        if 256 * level >= 15 * white16:
+            inner[level] = 0
+    if inner.sum() * 64 >= pixels:
+        return inner
+    return lit if lit.sum() * 64 >= pixels else bins
+
+
+@njit(nogil=True)
 def _gain(
-    bins: Wide,
-    pixels: int,
+    lit: Wide,
     black: int,
     white: np.float32,
     noise: int,
@@ -236,15 +254,7 @@ def _gain(
     steps: NDArray[np.float32],
 ) -> np.float32:
     """Return the slope of the tone curve at black with which the mean level reaches its target."""
-    lit = bins.copy()
-    floor = 2 + (noise >> 8)
-    for level in range(256):
-        if max(LEVEL * level - black, 0) < LEVEL * floor:
-            lit[level] = 0
     count = lit.sum()
-    if count * 64 < pixels:
-        lit[:] = bins
-        count = pixels
     ratio = min(max(F(mean_value / max(mean_luma, F(0.0625))), F(1)), F(1.6))
     goal = _linear_mean(lit, count, black, white)
     goal = min(max(goal, F(target[0] * ratio)), F(target[1] * ratio))

@@ -134,12 +134,15 @@ class HazeMeter:
             means, luma, dark, raw, spread, self.color, self._careful, self._own[:3]
         )
 
-    def update(self, cut: bool, keep: bool) -> None:
+    def update(self, cut: bool, keep: bool, low: int) -> None:
         """Remove the haze with the state after the frame measured last.
 
         cut : a scene cut precedes the frame
         keep : False for a corrupt frame, which changes no state
+        low : the darkest level of the frame in 1/16 level
         """
+        if self._careful:
+            self._own[3] = haze.without_dark_scenes(self._own[3], low)
         state = self._state if self._started or keep else self._own
         if keep and (cut or not self._started):
             state[:] = self._own

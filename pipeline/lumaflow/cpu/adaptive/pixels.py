@@ -236,9 +236,9 @@ def _is_identity(vector: NDArray[np.int32]) -> bool:
 def saturation_table(noise: int, gain: int, saturation: int) -> NDArray[np.int32]:
     """Return the factor (256,) int32 in 1/256 of the colour differences by level of V (spec 16.8)."""
     level = np.arange(256, dtype=np.int64)
-    floor = 3 + (2 * noise + 64) // LEVEL
+    floor = 3 + (3 * noise + 64) // LEVEL
     factor = 256 - (saturation * floor * floor) // (level * level + floor * floor)
-    top = 256 - min(max((gain - 4 * GAIN_ONE) >> 7, 0), 48)
+    top = 256 - min(max((gain - 3 * GAIN_ONE) >> 6, 0), 160)
     return ((factor * top) >> 8).astype(np.int32)
 
 

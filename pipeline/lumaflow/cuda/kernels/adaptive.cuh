@@ -31,7 +31,7 @@ struct Measures {
 
 // What the lane remembers of the frames before.
 struct State {
-    int valid, mean16, reference, falling, white16, filtering, haze_valid;
+    int valid, mean16, reference, falls, white16, filtering, haze_valid;
 };
 
 // What adaptive_decide chooses for a frame.

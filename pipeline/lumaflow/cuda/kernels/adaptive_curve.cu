@@ -125,7 +125,8 @@ __device__ Measures measure(const u32 count, const i64 luma_sum, const u32 *cons
     return result;
 }
 
-// Counts of the levels that the tone curve brings to the target, and their sum.
+// Counts of the levels that the tone curve brings to the target, above the noise and not as bright as white, and
+// their sum.
 struct Lit {
     u32 count;
     i64 pixels;
@@ -134,8 +135,11 @@ struct Lit {
 __device__ __forceinline__ Lit lit_levels(const u32 count, const i64 pixels, const Measures &measures) {
     const int value = above_black(static_cast<int>(threadIdx.x), measures.black);
     const u32 lit = value < 128 * (2 + (measures.noise >> 8)) ? 0 : count;
-    const i64 all = sum(lit);
-    return all * 64 < pixels ? Lit{count, pixels} : Lit{lit, all};
+    const u32 inner = 256 * static_cast<int>(threadIdx.x) < 15 * measures.white16 ? lit : 0;
+    const i64 all_lit = sum(lit), all_inner = sum(inner);
+    if (all_inner * 64 >= pixels)
+        return {inner, all_inner};
+    return all_lit * 64 >= pixels ? Lit{lit, all_lit} : Lit{count, pixels};
 }
 
 __device__ __forceinline__ Lit darkest_half(const Lit &lit) {

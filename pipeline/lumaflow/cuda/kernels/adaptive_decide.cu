@@ -33,12 +33,16 @@ __device__ __forceinline__ float ramp(const float value, const float low, const 
     return fminf(fmaxf((value - low) / (high - low), 0.0f), 1.0f);
 }
 
+// True for a frame that is darker than the one before, like the FADE_FRAMES frames before it.
+__device__ __forceinline__ bool fades(const Measures &measures, const State &state) {
+    return 64 * measures.mean16 < 63 * state.mean16 && state.falls >= FADE_FRAMES;
+}
+
 // True after a scene cut; a fade to dark is none.
 __device__ bool is_cut(const Measures &measures, const State &state) {
     if (!state.valid)
         return true;
-    const bool falls = 64 * measures.mean16 < 63 * state.mean16;
-    if (falls && state.falling && 2 * measures.mean16 >= state.mean16)
+    if (fades(measures, state))
         return false;
     double total = 0.0;
     int blocks = 0;
@@ -79,8 +83,8 @@ __device__ void measure_tiles(const int rows, const int columns) {
     haze_own[4 + TILES * TILES + tile] = texture;
 }
 
-// The airlight of the frame, in quarters of a level, and its haze score.
-__device__ void measure_airlight(const u32 *const sums, const i64 blocks) {
+// The airlight of the frame, in quarters of a level, and its haze score. low16: its darkest level in 1/16.
+__device__ void measure_airlight(const u32 *const sums, const i64 blocks, const int low16) {
     constexpr int PARTS = COMPONENTS == 0 ? 1 : 3;
     const int level = static_cast<int>(threadIdx.x);
     const u32 *const dark = sums + DARK_SUMS + level * 4;
@@ -111,7 +115,8 @@ __device__ void measure_airlight(const u32 *const sums, const i64 blocks) {
     haze_own[3] = ramp(share, 0.15f, 0.30f);
     if constexpr (HAZE == 2) {
         const float colored = 1.0f - ramp(__ll2float_rn(white) / __ll2float_rn(blocks), 0.05f, 0.10f);
-        haze_own[3] = ramp(share, 0.28f, 0.45f) * ramp(airlight, 680.0f, 760.0f) * colored;
+        const float hazy = ramp(static_cast<float>(low16), 16.0f * CLEAR_DARK, 16.0f * HAZY_DARK);
+        haze_own[3] = ramp(share, 0.28f, 0.45f) * ramp(airlight, 680.0f, 760.0f) * colored * hazy;
     }
 }
 
@@ -160,8 +165,7 @@ __device__ float write_haze_gains(const float strength, const int tiles, float *
 __device__ float lift_strength(const Measures &measures, const int lift, const float strength) {
     if (lift < 2)
         return lift == 0 ? 0.0f : strength;
-    const float mean = 0.5f * (measures.mean_value + measures.mean_luma);
-    const float part = fminf(fmaxf((NONE_MEAN - mean) / (NONE_MEAN - FULL_MEAN), 0.0f), 1.0f);
+    const float part = fminf(fmaxf((NONE_MEAN - measures.mean_luma) / (NONE_MEAN - FULL_MEAN), 0.0f), 1.0f);
     return part * (2.0f - part) * (static_cast<float>(measures.gate) * (1.0f / 65536.0f)) * strength;
 }
 
@@ -248,34 +252,33 @@ __device__ void choose_mapping(const Measures &measures, State &state, const boo
         return;
     }
     const bool falls = 64 * mean < 63 * state.mean16;
-    if (cut || 64 * mean > 65 * state.mean16 || 2 * mean < state.mean16) {
+    if (cut || 64 * mean > 65 * state.mean16 || (2 * mean < state.mean16 && !fades(measures, state))) {
         result.choice = OWN;
         state.reference = mean;
     } else {
-        const bool holds = 7 * state.reference <= 8 * mean && 8 * mean <= 9 * state.reference;
         result.choice = SMOOTH;
-        result.weight = falls ? 0.0f : holds ? SLOW : FAST;
+        result.weight = 64 * mean > 65 * state.reference ? FAST : SLOW;
         state.reference += __float2int_rn(result.weight * static_cast<float>(mean - state.reference));
     }
-    state.falling = falls && state.valid;
+    state.falls = falls && state.valid ? min(state.falls + 1, FADE_FRAMES) : 0;
     state.valid = 1;
     state.mean16 = mean;
     state.white16 = measures.white16;
 }
 
-// Choose the noise filters from the mapping in use (docs/spec.md 16.7).
-__device__ void choose_filters(const int *const used, State &state, const int denoise, const bool cut,
+// Choose the noise filters from the mapping in use (docs/spec.md 16.7); `restart` forgets the frames before.
+__device__ void choose_filters(const int *const used, State &state, const int denoise, const bool restart,
                                const bool hold) {
     const int excess = used[GAIN] - 1536;
-    const int noise = max(used[NOISE], min(max(excess >> 5, 0), 128));
+    const int noise = max(used[NOISE], min(max(excess >> 4, 0), 192));
     const int strength = excess > 0 ? min(excess / 6, 256) : 0;
     const bool filters = denoise && noise > 0;
     const bool spatial = filters && strength > 0;
-    result.limit = spatial ? min(12 * noise * strength >> 10, 1700) : 0;
-    result.limit_slope = spatial ? min(12 * used[SLOPE] * strength >> 10, 1000) : 0;
+    result.limit = spatial ? min(8 * noise * strength >> 10, 1700) : 0;
+    result.limit_slope = spatial ? min(8 * used[SLOPE] * strength >> 10, 1000) : 0;
     result.spatial = result.limit + result.limit_slope > 0;
     const bool on = filters && !hold && used[GAIN] > (state.filtering ? TEMPORAL_OFF : TEMPORAL_ON);
-    result.temporal = on ? (state.filtering && !cut ? 2 : 1) : 0;
+    result.temporal = on ? (state.filtering && !restart ? 2 : 1) : 0;
     result.sigma = noise;
     result.sigma_slope = used[SLOPE];
     result.strength = strength;
@@ -285,10 +288,10 @@ __device__ void choose_filters(const int *const used, State &state, const int de
 
 // Factor of the colour differences at level V, in 1/256.
 __device__ __forceinline__ int saturation_at(const int level, const int *const used) {
-    const i64 floor = 3 + (2 * used[NOISE] + 64) / 128;
+    const i64 floor = 3 + (3 * used[NOISE] + 64) / 128;
     const i64 factor =
         256 - used[SATURATION] * floor * floor / (static_cast<i64>(level) * level + floor * floor);
-    return static_cast<int>(factor * (256 - min(max((used[GAIN] - 4096) >> 7, 0), 48)) >> 8);
+    return static_cast<int>(factor * (256 - min(max((used[GAIN] - 3072) >> 6, 0), 160)) >> 8);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
@@ -327,7 +330,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const int missed = static_cast<int>(sum(thread > 0 && thread < STEPS && !reached));
     if (thread == 0)
         first_step = missed + 1;
-    const bool cut = is_cut(found, before) && !(hold && before.valid);
+    const bool cut = is_cut(found, before) && !(hold && before.valid), fading = fades(found, before);
     float haze = 0.0f;
 #if HAZE
     for (int i = thread; i < tile_rows * tile_columns * TILE_SUMS; i += THREADS)
@@ -336,7 +339,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         haze_own[thread] = 0.0f;
     __syncthreads();
     measure_tiles(tile_rows, tile_columns);
-    measure_airlight(haze_sums, static_cast<i64>(map_rows) * map_columns);
+    measure_airlight(haze_sums, static_cast<i64>(map_rows) * map_columns, found.low16);
     __syncthreads();
     advance_haze(haze_state, before.haze_valid, cut, hold);
     __syncthreads();
@@ -358,7 +361,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads();
     if (thread == 0) {
-        choose_filters(chosen_numbers, before, denoise, cut, hold);
+        choose_filters(chosen_numbers, before, denoise, cut || fading, hold);
         before.haze_valid |= !hold;
         *state = before;
         result.offset = chosen_numbers[BLACK];

@@ -46,12 +46,10 @@ __device__ __forceinline__ void load_tile(const u8 *const pixels, const i64 pitc
     }
 }
 
-// Add the difference of a neighbour, unless it is above the limit.
+// Add the difference of a neighbour, at most the limit.
 __device__ __forceinline__ void add_within(float &sum, const float neighbor, const float center,
                                            const float limit) {
-    const float difference = neighbor - center;
-    if (fabsf(difference) <= limit)
-        sum += difference;
+    sum += fminf(fmaxf(neighbor - center, -limit), limit);
 }
 
 struct Row {
