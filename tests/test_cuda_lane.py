@@ -41,6 +41,7 @@ from lumaflow import (
 from lumaflow.backend import page_lock
 from lumaflow.cuda.compiler import MODES
 from lumaflow.formats import Family
+from scenes import exposed, frame_of, hazy, room
 from synthetic_frames import PLAIN_MODES, copy_frame, synthetic_frame
 
 FORMATS = (PixelFormat.GRAY8, PixelFormat.BGR24)
@@ -165,6 +166,26 @@ def test_sanitized_step_equals_the_cpu_lane(
         geometry = Geometry(width, height, pixel_format)
         options = Options(Equalization(mode, tiles=(3, 2)), hog=Hog(), lbp=Lbp(labels=True), heatmap=True)
         both(cuda, geometry, options, [picture(rng, geometry, kind) for kind in range(3)])
+
+
+@pytest.mark.parametrize("pixel_format", [PixelFormat.NV12, PixelFormat.BGR24, PixelFormat.GRAY12])
+@pytest.mark.parametrize(
+    "equalization",
+    [
+        Equalization(Mode.AUTO),
+        Equalization(Mode.LOWLIGHT),
+        Equalization(Mode.DEHAZE),
+        Equalization(tiles=(3, 2), smoothing=0.3, gate=True),
+    ],
+)
+def test_sanitized_adaptive_and_smoothed_frames_equal_the_cpu_lane(
+    cuda: str, pixel_format: PixelFormat, equalization: Equalization
+) -> None:
+    """Dark frames, which are filtered, and hazy ones, for compute-sanitizer."""
+    geometry, scene = Geometry(70, 50, pixel_format), room(50, 70)
+    scenes = [exposed(scene, 0.1, seed=seed) for seed in range(3)] + [hazy(scene, 2.0)] * 2
+    frames = [frame_of(one, geometry, number == 1) for number, one in enumerate(scenes)]
+    assert_frames_same(cuda, frames, Options(equalization, hog=Hog(), lbp=Lbp()))
 
 
 def test_300_random_frames_equal_the_cpu_lane(cuda: str, rng: np.random.Generator) -> None:

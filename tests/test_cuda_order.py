@@ -123,6 +123,21 @@ def test_any_order_in_an_adaptive_mode_gives_the_same_results(monkeypatch, folde
         assert_same(through(fast, sent), wanted)
 
 
+@pytest.mark.parametrize("pixel_format", [PixelFormat.GRAY8, PixelFormat.GRAY12])
+@pytest.mark.parametrize("smoothing", [0.3, 1.0])
+@pytest.mark.parametrize("config", [CONFIG, LaneConfig(graph=False)])
+def test_any_order_with_smoothing_and_gate_gives_the_same_results(
+    monkeypatch, folder, rng, pixel_format, smoothing, config
+):
+    equalization = replace(FOUR_TILES, smoothing=smoothing, gate=True)
+    geometry, options = Geometry(35, 18, pixel_format), Options(equalization, lbp=Lbp())
+    sent = plan(rng, geometry)
+    wanted = expected(geometry, options, sent)
+    simulate(monkeypatch, folder, rng, geometry, options)
+    with CudaLane(0, geometry, options, config) as fast:
+        assert_same(through(fast, sent), wanted)
+
+
 @pytest.mark.parametrize("omitted", ["wait_external", "record_external"])
 def test_a_missing_dependency_is_detected(monkeypatch, folder, rng, omitted):
     geometry = GEOMETRIES[0]

@@ -51,6 +51,9 @@ LIMITS = {
     "adaptive_apply": (64, 4_096),
     "adaptive_chroma": (48, 0),
     "adaptive_lut": (64, 256),
+    "gate_strength": (64, 256),
+    "scene_cut": (64, 2_048),
+    "adjust_luts": (32, 0),
     "transpose": (64, 16_384),
     "flip": (48, 0),
     "chroma_gain": (32, 0),
@@ -87,6 +90,8 @@ def all_sources() -> list[KernelSource]:
     options += [Options(Equalization(mode), output=Output.DISPLAY) for mode in MODES]
     options += [Options(orientation=orientation) for orientation in Orientation]
     adaptive = [Equalization(mode) for mode in Mode if mode.adaptive]
+    adjusted = [Equalization(smoothing=0.5), Equalization(gate=True), Equalization(smoothing=0.5, gate=True)]
+    options += [Options(one, lbp=Lbp()) for one in adjusted]
     options += [Options(mode, lbp=lbp) for mode, lbp in product(adaptive, (None, Lbp()))]
     options += [Options(mode, output=Output.DISPLAY) for mode in adaptive]
     found = [orientation_source(True, 1, naive=True)]

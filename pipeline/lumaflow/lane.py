@@ -102,7 +102,7 @@ class RingBuffer(Generic[Slot]):
             raise StateError("no frame is in flight; submit a frame before you collect one")
         return self.slots[self.collected % len(self.slots)]
 
-    def before(self, slot: Slot) -> Slot:
+    def previous(self, slot: Slot) -> Slot:
         """Return the slot of the frame submitted just before the one in `slot`."""
         return self.slots[self.slots.index(slot) - 1]
 
@@ -126,16 +126,6 @@ def output_geometry(geometry: Geometry, options: Options) -> Geometry:
     if options.output is Output.SAME:
         return reoriented
     return replace(reoriented, pixel_format=PixelFormat.GRAY8)
-
-
-def check_implemented(device: str, options: Options) -> None:
-    """Raise OptionError for options that lanes on `device` do not implement yet."""
-    equalization = options.equalization
-    if equalization.smoothing != 1.0 or equalization.gate:
-        raise OptionError(
-            f"expected smoothing=1 and gate=False on {device}, got smoothing={equalization.smoothing:g} and"
-            f" gate={equalization.gate}, which are missing on this device; use another device"
-        )
 
 
 def check_frame(geometry: Geometry, frame: Frame, output: Geometry, out: Frame | None) -> None:

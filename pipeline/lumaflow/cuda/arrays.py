@@ -15,6 +15,7 @@ from lumaflow.cuda.frame_plan import FramePlan, plan_frame, rect_size
 from lumaflow.cuda.launch import REPLICAS
 from lumaflow.cuda.launch_config import DEFAULT_LAUNCH_CONFIG, LaunchConfig
 from lumaflow.cuda.launch_u16 import parts_with_padding
+from lumaflow.cuda.lut_adjuster import CUT_BINS, CUT_BLOCKS, lut_specs
 from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
 from lumaflow.tables import (
@@ -55,18 +56,21 @@ def constant_tables(geometry: Geometry, options: Options) -> dict[str, NDArray[A
         tables["lbp_labels"] = lbp_labels(options.lbp.mapping)
     if options.equalization.mode.adaptive:
         tables |= adaptive_tables(plan)
+    if plan.gates:
+        tables |= {f"{name}_identity": lut for name, lut in initial_luts(geometry, options).items()}
     return tables
 
 
 def scratch_arrays(
     geometry: Geometry, options: Options, launch_config: LaunchConfig = DEFAULT_LAUNCH_CONFIG
 ) -> Spec:
-    """Temporary device arrays of one lane, used by one frame at a time, and the state of an adaptive mode.
+    """Temporary device arrays of one lane, used by one frame at a time, and the state that its frames share.
 
     They must be zero before the first frame; each step leaves them ready for the next one.
     """
     plan = plan_frame(geometry, options, launch_config)
     spec = _u16_scratch(plan) if plan.is_u16 else _u8_scratch(plan)
+    spec |= _adjuster_scratch(plan)
     return spec | adaptive_scratch(plan) if options.equalization.mode.adaptive else spec
 
 
@@ -74,7 +78,8 @@ def result_arrays(geometry: Geometry, options: Options) -> Spec:
     """Device arrays of one frame other than its pixels; a HOG array of size 0 is omitted.
 
     `luma` is the 8-bit input of HOG and LBP for interleaved formats and for high bit depth. `out_of_range`
-    holds the number of samples above the bit depth and the highest of them. `report`: kernels/adaptive.cuh.
+    holds the number of samples above the bit depth and the highest of them. `report`: kernels/adaptive.cuh;
+    `scene_cut`: kernels/scene_cut.cu.
     """
     plan = plan_frame(geometry, options)
     (columns, rows), output = options.equalization.grid, plan.output
@@ -82,6 +87,8 @@ def result_arrays(geometry: Geometry, options: Options) -> Spec:
     spec: Spec = {"bins": ((plan.levels,), np.uint32), "luts": (lut_shape, output.dtype.type)}
     if options.equalization.mode.adaptive:
         spec["report"] = ((REPORT,), np.int32)
+    if plan.smooths:
+        spec["scene_cut"] = ((1,), np.int32)
     if plan.display is not None:
         spec["display_luts"] = (lut_shape, np.uint8)
     if plan.needs_luma:
@@ -140,6 +147,26 @@ def _u8_scratch(plan: FramePlan) -> Spec:
     }
     if plan.tile_counts is not None:
         spec["partials"] = ((rows, columns, parts, LEVELS), np.uint32)
+    return spec
+
+
+def _adjuster_scratch(plan: FramePlan) -> Spec:
+    """Scratch and state of the gate and of smoothing; empty without both."""
+    spec: Spec = {"gate_strength": ((1,), np.int32)} if plan.gates else {}
+    if not plan.smooths:
+        return spec
+    blocks = (CUT_BLOCKS, CUT_BINS)
+    spec |= {"cut_counts": (blocks, np.uint32), "cut_counter": ((1,), np.uint32)}
+    spec |= {
+        "cut_before": (blocks, np.uint32),
+        "cut_valid": ((1,), np.int32),
+        "cut_decision": ((3,), np.int32),
+    }
+    columns, rows = plan.options.equalization.grid
+    shape = (rows, columns, plan.levels)
+    for name, dtype in lut_specs(plan).items():
+        spec |= {f"{name}_smoothed": (shape, np.float32)}
+        spec |= {f"{name}_stored": (shape, dtype), f"{name}_used": (shape, dtype)}
     return spec
 
 

@@ -11,6 +11,7 @@ from lumaflow import adaptive
 from lumaflow.adaptive import Dehaze
 from lumaflow.cuda.frame_plan import FramePlan, plan_frame
 from lumaflow.cuda.launch import Kernels
+from lumaflow.cuda.lut_adjuster import lut_specs
 from lumaflow.cuda.orientation import pixel_layout, reorient_kernel
 from lumaflow.formats import Chroma, Family
 from lumaflow.geometry import Geometry
@@ -60,6 +61,8 @@ def kernel_sources(geometry: Geometry, options: Options) -> tuple[KernelSource, 
     sources += _reorient_sources(plan)
     if options.equalization.mode.adaptive:
         sources += _adaptive_sources(plan)
+    if plan.smooths or plan.gates:
+        sources += _adjuster_sources(plan)
     if plan.has_chroma_gain:
         sources.append(_chroma_gain_source(plan))
     if options.hog is not None:
@@ -101,9 +104,7 @@ def build_lut_source(bits: int, out_bits: int, mode: Mode) -> KernelSource:
 
 def _u8_sources(plan: FramePlan) -> list[KernelSource]:
     """8-bit frames: one kernel counts and builds the LUTs, another applies them."""
-    mode, layout = plan.lut_mode, plan.oriented.layout
-    value = layout.family is not Family.RGB or plan.options.equalization.color is ColorMode.VALUE
-    pixels = {"CHANNELS": layout.channels, "VALUE": int(value), "CHANNEL": layout.blue or layout.luma}
+    mode, pixels = plan.lut_mode, _pixel_defines(plan)
     luma = int(plan.needs_luma)
     sources = [
         KernelSource(
@@ -123,6 +124,13 @@ def _u8_sources(plan: FramePlan) -> list[KernelSource]:
     if plan.is_partial:
         sources.append(KernelSource("apply_lut", _defines(**pixels, COPY=1, LUMA=luma), "copy"))
     return sources
+
+
+def _pixel_defines(plan: FramePlan) -> dict[str, int]:
+    """Defines of pixels.cuh."""
+    layout = plan.oriented.layout
+    value = layout.family is not Family.RGB or plan.options.equalization.color is ColorMode.VALUE
+    return {"CHANNELS": layout.channels, "VALUE": int(value), "CHANNEL": layout.blue or layout.luma}
 
 
 def _u16_sources(plan: FramePlan) -> list[KernelSource]:
@@ -158,6 +166,33 @@ def _tone_mapper_sources(plan: FramePlan, name: str, out_bits: int, out_shift: i
         sources.append(KernelSource("u16_apply_clahe", pixels, f"{name}_apply_clahe"))
     if mode is not Mode.CLAHE or plan.is_partial:
         sources.append(KernelSource("u16_apply_lut", pixels, f"{name}_apply_lut"))
+    return sources
+
+
+def _adjuster_sources(plan: FramePlan) -> list[KernelSource]:
+    """The gate, scene cuts and smoothing of a plain mode."""
+    layout, levels = plan.oriented.layout, plan.level_range
+    sources = [
+        KernelSource(
+            "adjust_luts",
+            _defines(
+                LUT_BITS=8 * np.dtype(dtype).itemsize,
+                LEVELS=plan.levels,
+                GATE=int(plan.gates),
+                SMOOTH=int(plan.smooths),
+            ),
+            f"adjust_{name}",
+        )
+        for name, dtype in lut_specs(plan).items()
+    ]
+    if plan.gates:
+        sources.append(
+            KernelSource("gate_strength", _defines(BITS=layout.bits, LOW=levels.low, HIGH=levels.high))
+        )
+    if plan.smooths:
+        deep = {"BITS": layout.bits, "SHIFT": plan.oriented.shift}
+        pixels = deep if plan.is_u16 else _pixel_defines(plan)
+        sources.append(KernelSource("scene_cut", _defines(DEEP=int(plan.is_u16), **pixels)))
     return sources
 
 

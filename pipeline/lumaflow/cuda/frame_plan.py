@@ -52,6 +52,20 @@ class FramePlan:
         return AdaptiveParameters.of(self.options.equalization)
 
     @property
+    def smooths(self) -> bool:
+        """True if the LUTs of a plain mode are smoothed in time (docs/spec.md 6)."""
+        return self._has_own_luts and self.options.equalization.smoothing < 1.0
+
+    @property
+    def gates(self) -> bool:
+        """True if the LUTs of a plain mode have the gate (docs/spec.md 7)."""
+        return self._has_own_luts and self.options.equalization.gate
+
+    @property
+    def _has_own_luts(self) -> bool:
+        return self.lut_mode is not Mode.IDENTITY
+
+    @property
     def components(self) -> int:
         """Samples of a pixel that an adaptive mode maps: 3 in RGB formats, else the luma."""
         return 3 if self.oriented.layout.family is Family.RGB else 1

@@ -18,7 +18,7 @@ from lumaflow.cuda.step import CudaStep
 from lumaflow.cuda.streams import Streams, record_external, wait_external
 from lumaflow.frame import Enhanced, Frame, LutKind
 from lumaflow.geometry import Geometry
-from lumaflow.lane import Lane, RingBuffer, above_bit_depth, check_frame, check_implemented, output_geometry
+from lumaflow.lane import Lane, RingBuffer, above_bit_depth, check_frame, output_geometry
 from lumaflow.lut_selector import LutSelector
 from lumaflow.options import LaneConfig, Options
 from lumaflow.stage import Stage
@@ -60,11 +60,12 @@ class CudaLane(Lane):
         launch_config: LaunchConfig | None = None,
     ) -> None:
         self.device = f"cuda:{index}"
-        check_implemented(self.device, options)
         self.geometry = geometry
         self.output = output_geometry(geometry, options)
         self.options, self.config = options, config
         self._keeps_chroma = _keeps_chroma(geometry, options)
+        plan = plan_frame(geometry, options)
+        self._chooses_on_device = plan.smooths or options.equalization.mode.adaptive
         self._device = cupy.cuda.Device(index)
         null = (
             cupy.cuda.Stream.null
@@ -100,7 +101,7 @@ class CudaLane(Lane):
         with ENQUEUING, self._device:
             slot.in_flight = in_flight = self._in_flight_frame(frame, out)
             try:
-                self._enqueue(self.ring.before(slot), slot, in_flight)
+                self._enqueue(self.ring.previous(slot), slot, in_flight)
             except BaseException:
                 with suppress(cupy.cuda.runtime.CUDARuntimeError):
                     self._synchronize()  # so that the slot can be used again
@@ -129,7 +130,7 @@ class CudaLane(Lane):
         self.step.capture(self.ring)
         if self.geometry.frame_bytes <= FRAME_GRAPH_BYTES and self.config.timing_every > 1:
             for slot in self.ring.slots:
-                self._capture_frame_graph(slot, self.ring.before(slot))
+                self._capture_frame_graph(slot, self.ring.previous(slot))
 
     def _capture_frame_graph(self, slot: CudaSlot, previous: CudaSlot) -> None:
         """Capture upload, step and download of a frame that is in `slot` and has no `out`.
@@ -225,8 +226,8 @@ class CudaLane(Lane):
 
     def _in_flight_frame(self, frame: Frame, out: Frame | None) -> InFlightFrame:
         kind, age = self._submitted_luts.next
-        if self.options.equalization.mode.adaptive:
-            kind = LutKind.PREVIOUS  # the choice is made on the device
+        if self._chooses_on_device:
+            kind = LutKind.PREVIOUS
         timed = self.ring.submitted % self.config.timing_every == 0
         writes_out = out is not None and all(map(accessible_from_gpu, out.planes))
         shares_chroma = out is not None and self._keeps_chroma and same_chroma(frame, out)
@@ -241,13 +242,14 @@ class CudaLane(Lane):
             if not self.in_flight:
                 self._submitted_luts.copy_from(self._collected_luts)
             raise above_bit_depth(self.geometry, highest)
-        kind, age = self._collected_luts.advance(in_flight.frame.corrupt)
+        cut = bool(slot.host.get("scene_cut", (0,))[0])
+        kind, age = self._collected_luts.advance(in_flight.frame.corrupt, cut)
         tone = None
         if self.options.equalization.mode.adaptive:
             report = slot.host["report"]
             tone = self._tone.report(figures_of(report))
             kind, age = (LutKind.OWN, 0) if uses_own_mapping(report) else (LutKind.PREVIOUS, age)
-        elif kind is LutKind.OWN and not in_flight.uses_own_lut:
+        elif kind is LutKind.OWN and not in_flight.uses_own_lut and not self._chooses_on_device:
             kind, age = in_flight.lut_kind, in_flight.lut_age  # it was submitted after a rejected first frame
         self._sequence += 1
         return build_result(slot, self.options, self._sequence - 1, (kind, age), clamped, tone)

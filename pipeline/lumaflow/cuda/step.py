@@ -12,6 +12,7 @@ from lumaflow.cuda.arrays import constant_tables, scratch_arrays
 from lumaflow.cuda.compiler import compile_kernels, kernel_sources
 from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.launch_config import LaunchConfig
+from lumaflow.cuda.lut_adjuster import LutAdjuster
 from lumaflow.cuda.memory import DeviceBlock
 from lumaflow.cuda.slot import LUT_ARRAYS, CudaSlot
 from lumaflow.cuda.streams import Streams
@@ -42,6 +43,9 @@ class CudaStep:
         self._tables = _upload_tables(constant_tables(geometry, options))
         self._scratch = DeviceBlock(scratch_arrays(geometry, options, launch_config)).arrays
         self._tone_mapper = open_tone_mapper(plan, self.kernels, self._tables, self._scratch)
+        self._adjuster: LutAdjuster | None = None
+        if plan.smooths or plan.gates:
+            self._adjuster = LutAdjuster(plan, self.kernels, self._tables, self._scratch)
         self._adaptive: CudaAdaptiveMapper | None = None
         if options.equalization.mode.adaptive:
             shared = (self.kernels, self._tables, self._scratch, self._tone_mapper)
@@ -62,7 +66,7 @@ class CudaStep:
         for slot in ring.slots:
             for timed in (True,) if self._always_timed else (True, False):
                 enhance.begin_capture()
-                self.enhance(slot, ring.before(slot), timed=timed)
+                self.enhance(slot, ring.previous(slot), timed=timed)
                 slot.enhance_graphs[timed] = enhance.end_capture()
                 if self.has_features:
                     hog.begin_capture()
@@ -82,13 +86,15 @@ class CudaStep:
         own_lut : apply the LUT of this frame, so apply waits for the histogram
         keep_lut : give the next frame the LUT of the previous frame, because this frame is corrupt
 
-        Both are for plain modes; an adaptive mode chooses on the device, and `keep_lut` keeps its state.
+        With smoothing and in an adaptive mode the device chooses, and `keep_lut` keeps its state.
         """
         self._reorient(slot)
-        if self._adaptive is None:
-            self._map_with_lut(slot, previous, own_lut, keep_lut, timed)
-        else:
+        if self._adaptive is not None:
             self._map_adaptively(self._adaptive, slot, keep_lut, timed)
+        elif self._adjuster is not None and self._adjuster.smooths:
+            self._map_with_smoothed_lut(self._adjuster, slot, keep_lut, timed)
+        else:
+            self._map_with_lut(slot, previous, own_lut, keep_lut, timed)
 
     def _map_with_lut(
         self, slot: CudaSlot, previous: CudaSlot, own_lut: bool, keep_lut: bool, timed: bool
@@ -106,6 +112,8 @@ class CudaStep:
         histogram.wait_event(slot.input_ready)
         with slot.stage_events.measure(Stage.HISTOGRAM, histogram, timed):
             self._build_luts(slot, None if own_lut else luts)
+            if self._adjuster is not None:
+                self._adjuster.adjust(histogram, slot.arrays)
         if keep_lut:
             for name, array in luts.items():
                 transfer.copy_on_device(histogram, array, slot.arrays[name])
@@ -117,6 +125,29 @@ class CudaStep:
             self._apply(slot, luts)
         transfer.copy_on_device(enhance, luts["luts"], slot.arrays["applied"])
         enhance.wait_event(slot.lut_ready)
+
+    def _map_with_smoothed_lut(
+        self, adjuster: LutAdjuster, slot: CudaSlot, corrupt: bool, timed: bool
+    ) -> None:
+        """Enqueue the LUT of this frame, the cut test, the choice of the LUT, and its application.
+
+        The smoothed LUTs are in scratch memory; the stream `enhance` has them in frame order.
+        """
+        histogram, enhance = self._streams.histogram, self._streams.enhance
+        slot.input_ready.record(enhance)
+        histogram.wait_event(slot.input_ready)
+        with slot.stage_events.measure(Stage.HISTOGRAM, histogram, timed):
+            self._build_luts(slot, None)
+        slot.histogram_ready.record(histogram)
+        if "out_of_range" in slot.arrays:
+            enhance.wait_event(slot.histogram_ready)
+        adjuster.detect_cut(enhance, slot.raw, slot.arrays, corrupt)
+        enhance.wait_event(slot.histogram_ready)
+        with slot.stage_events.measure(Stage.LUT, enhance, timed):
+            adjuster.adjust(enhance, slot.arrays)
+        with slot.stage_events.measure(Stage.APPLY, enhance, timed):
+            self._apply(slot, adjuster.used)
+        transfer.copy_on_device(enhance, adjuster.used["luts"], slot.arrays["applied"])
 
     def _map_adaptively(self, mapper: CudaAdaptiveMapper, slot: CudaSlot, corrupt: bool, timed: bool) -> None:
         """Enqueue statistics, choice of the mapping, and the mapping of this frame.

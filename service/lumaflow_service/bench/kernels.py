@@ -58,6 +58,12 @@ JOBS = (
     KernelJob("CLAHE", PixelFormat.GRAY8, Options(), {ULTRA_HD: 16e-6, SQUARE: 30e-6}),
     KernelJob("CLAHE, HOG, LBP", PixelFormat.GRAY8, Options(hog=Hog(), lbp=Lbp()), {FULL_HD: 15e-6}),
     KernelJob(
+        "CLAHE, smoothing, gate",
+        PixelFormat.GRAY8,
+        Options(Equalization(smoothing=0.1, gate=True)),
+        sizes=(FULL_HD,),
+    ),
+    KernelJob(
         "transposition",
         PixelFormat.GRAY8,
         Options(Equalization(Mode.IDENTITY), orientation=Orientation.TRANSPOSE),

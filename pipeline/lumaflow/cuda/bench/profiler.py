@@ -132,7 +132,7 @@ def _record_launches(lane: CudaLane) -> dict[str, list[Launch]]:
     recorders = {name: RecordingKernel(kernel) for name, kernel in step.kernels.items()}
     step.kernels.update(recorders)
     for slot in ring.slots:
-        step.enhance(slot, ring.before(slot))
+        step.enhance(slot, ring.previous(slot))
         lane.streams.synchronize()
         if step.has_features:
             step.compute_features(slot)
@@ -148,7 +148,7 @@ def _step_seconds(lane: CudaLane) -> list[float]:
         for number, slot in enumerate(islice(cycle(ring.slots), STEPS)):
             if step.has_features and number >= len(ring.slots):
                 enhance.wait_event(slot.features_ready)  # in the lane, `collect` waits for the slot
-            step.enhance(slot, ring.before(slot))
+            step.enhance(slot, ring.previous(slot))
             if step.has_features:
                 slot.enhanced.record(enhance)
                 hog.wait_event(slot.enhanced)

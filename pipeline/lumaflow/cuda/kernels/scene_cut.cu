@@ -1,0 +1,109 @@
+// Scene cuts of the plain modes: histograms of 8 x 8 blocks, and their distance to those of the last good frame
+// (docs/spec.md 6). The last block that finishes makes the decision.
+//
+// Launch: grid (64 blocks of the frame, parts of their rows), 256 threads. Shared memory: about 2 KB.
+//
+//   pixels   (height, width) of the raw frame, rows `pitch` bytes apart
+//   corrupt, out_of_range (2) or null: the frame changes no state if either is not 0
+//   counts   (64, 32) scratch, zero before and after; counter (1): likewise
+//   before   (64, 32) of the last good frame; valid (1): 0 before the first good frame
+//   decision (3) i32: the frame uses its own LUTs; the smoothed LUTs start again; the frame changes no state
+//   cut      (1) i32: a scene cut precedes the frame
+//
+// Defines: DEEP 1 with BITS, SHIFT (u16.cuh); DEEP 0 with CHANNELS, VALUE, CHANNEL (pixels.cuh).
+#if DEEP
+#include "u16.cuh"
+#else
+#include "pixels.cuh"
+#endif
+
+constexpr int BLOCKS = 8, BINS = 32, THREADS = 256, WARPS = THREADS / 32;
+constexpr double CUT_DISTANCE = 0.5;
+
+__shared__ u32 bins[WARPS][BINS];
+__shared__ double distances[BLOCKS * BLOCKS];
+__shared__ bool is_last;
+
+__device__ __forceinline__ u32 bin_of(const u8 *const row, const int x) {
+#if DEEP
+    return level_of_sample(sample_at(row, x)) >> (BITS - 5);
+#else
+    return static_cast<u32>(level_at(row + static_cast<i64>(x) * CHANNELS)) >> 3;
+#endif
+}
+
+// Distance of a block of the frame to the block before; -1 for an empty block.
+__device__ double distance_of(const u32 *const counts, const u32 *const before) {
+    i64 pixels = 0;
+    double common = 0.0;
+    for (int k = 0; k < BINS; ++k) {
+        pixels += counts[k];
+        common += __dsqrt_rn(static_cast<double>(static_cast<i64>(counts[k]) * before[k]));
+    }
+    if (pixels == 0)
+        return -1.0;
+    const double rest = 1.0 - common / static_cast<double>(pixels);
+    return __dsqrt_rn(rest > 0.0 ? rest : 0.0);
+}
+
+__device__ bool is_cut() {
+    double total = 0.0;
+    int blocks = 0;
+    for (const double distance : distances)
+        if (distance >= 0.0) {
+            total += distance;
+            ++blocks;
+        }
+    return total / static_cast<double>(blocks) > CUT_DISTANCE;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    scene_cut(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
+              const int corrupt, const u32 *const __restrict__ out_of_range, u32 *const counts,
+              u32 *const counter, u32 *const __restrict__ before, int *const __restrict__ valid,
+              int *const __restrict__ decision, int *const __restrict__ cut) {
+    const int thread = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
+    const int i = block / BLOCKS, j = block % BLOCKS;
+    const int part = static_cast<int>(blockIdx.y), parts = static_cast<int>(gridDim.y);
+    const int top = i * height / BLOCKS, rows = (i + 1) * height / BLOCKS - top;
+    const int left = j * width / BLOCKS, columns = (j + 1) * width / BLOCKS - left;
+    const int first = rows * part / parts, last = rows * (part + 1) / parts;
+    bins[thread / BINS][thread % BINS] = 0;
+    __syncthreads();
+    for (int at = thread; at < (last - first) * columns; at += THREADS) {
+        const int y = top + first + at / columns, x = left + at % columns;
+        atomicAdd(&bins[thread / 32][bin_of(pixels + y * pitch, x)], 1u);
+    }
+    __syncthreads();
+    if (thread < BINS) {
+        u32 count = 0;
+        for (int warp = 0; warp < WARPS; ++warp)
+            count += bins[warp][thread];
+        atomicAdd(&counts[block * BINS + thread], count);
+    }
+    __threadfence();
+    __syncthreads();
+    if (thread == 0)
+        is_last = atomicInc(counter, gridDim.x * gridDim.y - 1) == gridDim.x * gridDim.y - 1;
+    __syncthreads();
+    if (!is_last)
+        return;
+    __threadfence();
+    const bool hold = corrupt || (out_of_range != nullptr && out_of_range[0] > 0);
+    if (thread < BLOCKS * BLOCKS)
+        distances[thread] = distance_of(&counts[thread * BINS], &before[thread * BINS]);
+    __syncthreads();
+    for (int at = thread; at < BLOCKS * BLOCKS * BINS; at += THREADS) {
+        if (!hold)
+            before[at] = counts[at];
+        counts[at] = 0;
+    }
+    if (thread == 0) {
+        const bool found = !hold && *valid && is_cut();
+        decision[0] = !*valid || found;
+        decision[1] = decision[0];
+        decision[2] = hold;
+        cut[0] = found;
+        *valid |= !hold;
+    }
+}
