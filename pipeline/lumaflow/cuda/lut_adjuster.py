@@ -12,7 +12,7 @@ Arrays = Mapping[str, Any]
 
 THREADS = 256
 CUT_BLOCKS, CUT_BINS = 64, 32
-CUT_PIXELS = 4096
+CUT_PIXELS = 2048
 """Least pixels of a block of the cut test that one thread block counts."""
 MAX_CUT_PARTS = 16
 GATE_THREADS = 1024

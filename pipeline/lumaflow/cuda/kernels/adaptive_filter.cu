@@ -132,12 +132,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int limit = chosen.limit * FACTOR >> 2 * PASS, slope = chosen.limit_slope * FACTOR >> 2 * PASS;
     const Area area = {static_cast<int>(blockIdx.x) * WIDTH, static_cast<int>(blockIdx.y) * ROWS, width,
                        height};
-    load_tile(pixels, pitch, source, row_samples, area);
-    __syncthreads();
     const int group = static_cast<int>(threadIdx.y), at = static_cast<int>(threadIdx.x);
     const int first = group / DISTANCE * PER_THREAD * DISTANCE + group % DISTANCE;
     const i64 column = area.left * COLORS + at;
     const bool inside = area.left + at / COLORS < width;
+#if PASS == 2
+    int olds[PER_THREAD]; // loaded first, because the loads take long
+#pragma unroll
+    for (int k = 0; k < PER_THREAD; ++k) {
+        const int y = area.top + first + k * DISTANCE;
+        olds[k] = chosen.temporal == 2 && inside && y < height ? history[y * row_samples + column] : 0;
+    }
+#endif
+    load_tile(pixels, pitch, source, row_samples, area);
+    __syncthreads();
     int samples[PER_THREAD];
     Row above = row_at(first), row = row_at(first + DISTANCE);
 #pragma unroll
@@ -148,7 +156,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         row = below;
     }
 #if PASS == 2
-    int olds[PER_THREAD];
     if (chosen.temporal == 2) {
         // Rows first, first + 4, ...: two of each block of 8 rows.
 #pragma unroll
@@ -158,7 +165,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (int m = k; m < k + 2; ++m) {
                 const int y = area.top + first + m * DISTANCE;
                 const bool present = inside && y < height;
-                olds[m] = present ? history[y * row_samples + column] : 0;
                 difference += present ? samples[m] - olds[m] : 0;
                 level += present ? samples[m] : 0;
             }

@@ -1,7 +1,7 @@
 // Scene cuts of the plain modes: histograms of 8 x 8 blocks, and their distance to those of the last good frame
 // (docs/spec.md 6). The last block that finishes makes the decision.
 //
-// Launch: grid (64 blocks of the frame, parts of their rows), 256 threads. Shared memory: about 2 KB.
+// Launch: grid (64 blocks of the frame, parts of their rows), 256 threads. Shared memory: about 19 KB.
 //
 //   pixels   (height, width) of the raw frame, rows `pitch` bytes apart
 //   corrupt, out_of_range (2) or null: the frame changes no state if either is not 0
@@ -21,7 +21,7 @@ constexpr int BLOCKS = 8, BINS = 32, THREADS = 256, WARPS = THREADS / 32;
 constexpr double CUT_DISTANCE = 0.5;
 
 __shared__ u32 bins[WARPS][BINS];
-__shared__ double distances[BLOCKS * BLOCKS];
+__shared__ double roots[BLOCKS * BLOCKS][BINS + 1], distances[BLOCKS * BLOCKS];
 __shared__ bool is_last;
 
 __device__ __forceinline__ u32 bin_of(const u8 *const row, const int x) {
@@ -32,18 +32,23 @@ __device__ __forceinline__ u32 bin_of(const u8 *const row, const int x) {
 #endif
 }
 
-// Distance of a block of the frame to the block before; -1 for an empty block.
-__device__ double distance_of(const u32 *const counts, const u32 *const before) {
+// Distances of all blocks of the frame to those before; -1 for an empty block.
+__device__ void measure_distances(const u32 *const counts, const u32 *const before) {
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int at = thread; at < BLOCKS * BLOCKS * BINS; at += THREADS)
+        roots[at / BINS][at % BINS] =
+            __dsqrt_rn(static_cast<double>(static_cast<i64>(counts[at]) * before[at]));
+    __syncthreads();
+    if (thread >= BLOCKS * BLOCKS)
+        return;
     i64 pixels = 0;
     double common = 0.0;
     for (int k = 0; k < BINS; ++k) {
-        pixels += counts[k];
-        common += __dsqrt_rn(static_cast<double>(static_cast<i64>(counts[k]) * before[k]));
+        pixels += counts[thread * BINS + k];
+        common += roots[thread][k];
     }
-    if (pixels == 0)
-        return -1.0;
-    const double rest = 1.0 - common / static_cast<double>(pixels);
-    return __dsqrt_rn(rest > 0.0 ? rest : 0.0);
+    const double rest = pixels > 0 ? 1.0 - common / static_cast<double>(pixels) : 0.0;
+    distances[thread] = pixels > 0 ? __dsqrt_rn(rest > 0.0 ? rest : 0.0) : -1.0;
 }
 
 __device__ bool is_cut() {
@@ -70,9 +75,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int first = rows * part / parts, last = rows * (part + 1) / parts;
     bins[thread / BINS][thread % BINS] = 0;
     __syncthreads();
-    for (int at = thread; at < (last - first) * columns; at += THREADS) {
-        const int y = top + first + at / columns, x = left + at % columns;
-        atomicAdd(&bins[thread / 32][bin_of(pixels + y * pitch, x)], 1u);
+    for (int y = top + first + thread / 32; y < top + last; y += WARPS) {
+        const u8 *const row = pixels + y * pitch;
+#pragma unroll 8
+        for (int x = left + thread % 32; x < left + columns; x += 32)
+            atomicAdd(&bins[thread / 32][bin_of(row, x)], 1u);
     }
     __syncthreads();
     if (thread < BINS) {
@@ -90,8 +97,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         return;
     __threadfence();
     const bool hold = corrupt || (out_of_range != nullptr && out_of_range[0] > 0);
-    if (thread < BLOCKS * BLOCKS)
-        distances[thread] = distance_of(&counts[thread * BINS], &before[thread * BINS]);
+    measure_distances(counts, before);
     __syncthreads();
     for (int at = thread; at < BLOCKS * BLOCKS * BINS; at += THREADS) {
         if (!hold)
