@@ -154,7 +154,7 @@ class AdaptiveOracle:
         mode, strength = self.equalization.mode, F(self.equalization.strength)
         sigma, slope = noise
         levels, pixels = np.arange(256), int(counts.sum())
-        black16, white16 = min(max(low16, 0), 384), max(high16, 128)
+        black16, white16 = min(max(low16, 0), 128), max(high16, 128)
         black = 4 * black16 if 4 * black16 < 3 * white16 else 0
         mean_value, mean_luma = F(int((counts * levels).sum())) / F(pixels), F(luma_sum) / F(pixels)
         part = stretch = F(0)
@@ -206,7 +206,8 @@ class AdaptiveOracle:
         if target is not None:
             low = high = target
         lit = np.where(depth >= 128 * (2 + (sigma >> 8)), counts, 0)
-        inner = np.where(256 * np.arange(256) < 15 * white16, lit, 0)
+        levels = np.arange(256)
+        inner = np.where((levels < 192) | (256 * levels < 15 * white16), lit, 0)
         if 64 * inner.sum() >= counts.sum():
             lit = inner
         elif 64 * lit.sum() < counts.sum():
@@ -333,7 +334,7 @@ class AdaptiveOracle:
         if spatial:
             x = filter_in_space(x, min(8 * noise * kq >> 10, 1700), min(8 * slope * kq >> 10, 1000))
             spatial = min(8 * noise * kq >> 10, 1700) + min(8 * slope * kq >> 10, 1000) > 0
-        on = bool(filters and not corrupt and gain > (1843 if self.filtering else 2253))
+        on = bool(filters and not corrupt and gain > (1741 if self.filtering else 1946))
         if on:
             if self.filtering and not (self.cut or self.fades):
                 x = filter_in_time(x, self.history, noise, slope, kq)
@@ -676,8 +677,8 @@ def ramp(value, low, high):
 
 def smoothed(state, own):
     """State after a frame."""
-    new = {name: (F(1) - F(0.2)) * state[name] + F(0.2) * own[name] for name in state}
-    new["air"] = clamp(new["air"], own["air"] - F(24), own["air"] + F(24))
+    new = {name: (F(1) - F(0.06)) * state[name] + F(0.06) * own[name] for name in state}
+    new["air"] = clamp(new["air"], own["air"] - F(80), own["air"] + F(80))
     return new
 
 

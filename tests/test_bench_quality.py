@@ -18,8 +18,10 @@ from lumaflow_service.bench.quality.command import run
 from lumaflow_service.bench.quality.contact_sheets import CELL_PX, PAGE_ROWS, ContactSheets
 from lumaflow_service.bench.quality.content import is_chart, is_hazy
 from lumaflow_service.bench.quality.degradation import DARK, HAZY, Degradation
+from lumaflow_service.bench.quality.drawn import drawn_inputs
 from lumaflow_service.bench.quality.evaluation import Evaluation, evaluate
 from lumaflow_service.bench.quality.ffmpeg_filter import ffmpeg_filter
+from lumaflow_service.bench.quality.goals import at_least, at_most, best_of_all, measure_goals
 from lumaflow_service.bench.quality.inputs import category_of, read_clip, read_folder, read_image
 from lumaflow_service.bench.quality.methods import lumaflow_methods
 from lumaflow_service.bench.quality.model import BenchInput, Category, Method
@@ -308,7 +310,7 @@ def test_means_are_taken_per_category_and_ignore_missing_scores():
         Evaluation("two", Category.DARK, "input", {"psnr": 20.0, "halo": 4.0}, image),
         Evaluation("three", Category.HAZY, "input", {"psnr": 10.0, "halo": None}, image),
     ]
-    report = collect(Path("folder"), evaluations, [Method("kornia", None, "not installed")])
+    report = collect("folder", evaluations, [Method("kornia", None, "not installed")])
     assert report.means() == {
         Category.DARK: {"input": {"psnr": 60.0, "halo": 4.0}},
         Category.HAZY: {"input": {"psnr": 10.0}},
@@ -376,3 +378,50 @@ def test_the_command_prints_tables_and_saves_the_files(rng, tmp_path):
 def test_the_command_rejects_an_empty_folder(tmp_path):
     result = CliRunner().invoke(app, ["quality", str(tmp_path), "--device", "cpu"])
     assert result.exit_code == 2
+
+
+# Goals
+
+
+def scores_of(**by_method):
+    """One dark input with these scores by method."""
+    return [("one.png", Category.DARK, f"lumaflow {method}", scores) for method, scores in by_method.items()]
+
+
+@pytest.mark.parametrize(("mean", "reached"), [(79, 0), (80, 1), (130, 1), (131, 0)])
+def test_a_goal_counts_the_inputs_that_reach_it(mean, reached):
+    (result, *_) = measure_goals(scores_of(auto={"mean": mean}))
+    assert (result.text, result.reached, result.inputs) == ("dark: mean of auto 80..130", reached, 1)
+
+
+def test_a_goal_without_a_score_is_left_out():
+    rows = scores_of(auto={"noise_gain": None}, clahe={"noise_gain": 1.0})
+    assert list(measure_goals(rows)) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        (at_least("psnr", "a", 32), True),
+        (at_least("psnr", "a", 33), False),
+        (at_least("psnr", "a", 2, "b"), True),
+        (at_least("psnr", "a", 3, "b"), False),
+        (at_most("psnr", "b", 30), True),
+        (at_most("psnr", "b", 0.9, "a"), False),
+        (at_most("psnr", "b", 0.95, "a"), True),
+        (best_of_all("psnr", "a"), True),
+        (best_of_all("psnr", "b"), False),
+        (at_least("ssim", "a", 0), None),
+    ],
+)
+def test_the_comparisons_of_goals(test, expected):
+    assert test({"a": {"psnr": 32.0}, "b": {"psnr": 30.0}}) is expected
+
+
+def test_the_drawn_scenes_have_every_category_and_are_well_formed():
+    inputs = list(drawn_inputs())
+    assert {one.category for one in inputs} == set(Category) - {Category.HAZY}
+    for one in inputs:
+        assert all(frame.dtype == np.uint8 and frame.shape == one.frames[0].shape for frame in one.frames)
+        if one.category in (Category.DARK, Category.CHARTS, Category.WELL_EXPOSED):
+            assert one.category is category_of(one.frames[0]) or one.category is Category.CHARTS

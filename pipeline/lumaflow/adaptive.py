@@ -37,6 +37,8 @@ FULL_MEAN, NONE_MEAN = 86.0, 98.0
 """Mean levels up to which AUTO has its full strength, and from which it has none."""
 AUTO_TARGET = (86.0, 88.0)
 LOWLIGHT_TARGET = (92.0, 126.0)
+BRIGHT_LEVEL = 192
+"""Levels from here on that are near white do not count for the target: a lamp or a window."""
 
 STRETCH_SPAN, STRETCH_NONE, STRETCH_FULL = 3200, 1920, 1120
 """Spread of the levels in 1/16 level: after the stretch, the largest with a stretch, the largest with all."""
@@ -50,16 +52,16 @@ FADE_FRAMES = 4
 """Consecutive frames, each darker than the one before, that make a fade."""
 STILL_WEIGHT = 24
 """Weight of the current frame in the temporal filter where nothing moves, of 256."""
-TEMPORAL_ON, TEMPORAL_OFF = 2253, 1843
-"""Gains at which the temporal filter starts and stops, of 1024: 2.2 and 1.8."""
+TEMPORAL_ON, TEMPORAL_OFF = 1946, 1741
+"""Gains at which the temporal filter starts and stops, of 1024: 1.9 and 1.7."""
 
 MAP_SIDE = 480
 """Longest side of the map of block means that haze is measured on."""
 TILES = 8
 """Tiles of that map along each axis, or one for each block of a smaller map."""
-HAZE_WEIGHT = 0.2
+HAZE_WEIGHT = 0.06
 """Weight of the haze of the current frame."""
-HAZE_LAG = 24.0
+HAZE_LAG = 80.0
 """Largest distance of the airlight in use from that of the current frame, in quarters of a level."""
 OMEGA = 0.95
 UNTEXTURED_FLOOR, TEXTURE_FALL = 0.25, 0.10

@@ -236,7 +236,8 @@ def _adaptive_sources(plan: FramePlan) -> list[KernelSource]:
     sources = [
         KernelSource("adaptive_statistics", _defines(**samples)),
         KernelSource(
-            "adaptive_curve", _defines(RGB=int(layout.family is Family.RGB)) + _constants("WHITE_TARGET")
+            "adaptive_curve",
+            _defines(RGB=int(layout.family is Family.RGB)) + _constants("WHITE_TARGET", "BRIGHT_LEVEL"),
         ),
         KernelSource("adaptive_decide", decide),
         KernelSource("adaptive_mapping", ()),

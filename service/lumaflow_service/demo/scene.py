@@ -16,6 +16,8 @@ LOOP_FRAMES = 2 * VIEW_FRAMES
 """Both views once; frame LOOP_FRAMES follows a hard cut, so a loop of this length shows no other jump."""
 NOISE = 1.8
 """Standard deviation of the sensor noise, in grey levels."""
+DAY_MEAN = 115.0
+"""Mean level of a view by day."""
 SHIFTS = 64
 """Each frame adds the same noise image at one of SHIFTS x SHIFTS random offsets."""
 
@@ -40,6 +42,13 @@ class Scene:
         canvas += self._noise(n)
         np.clip(canvas, 0.0, 255.0, out=canvas)
         return canvas.astype(np.uint8)
+
+    def by_day(self, view: int) -> NDArray[np.uint8]:
+        """Return a view, 0 or 1, as it is well exposed: a new (height, width, 3) uint8 BGR array."""
+        lighting = self._views[view].lighting
+        light = lighting.dark + 0.25 * lighting.lamp
+        day = light * (DAY_MEAN / light.mean())
+        return np.asarray(np.clip(day, 0.0, 255.0), np.uint8)
 
     def _noise(self, n: int) -> NDArray[np.float32]:
         top, left = np.random.default_rng((self._seed, n)).integers(0, SHIFTS, 2)

@@ -248,7 +248,7 @@ def without_dark_scenes(score: np.float32, low: int) -> np.float32:
 
 @njit(nogil=True, cache=True)
 def advance_haze(state: Floats, own: Floats, parts: int) -> None:
-    """Smooth the state (airlight, score, tiles): state = 0.8 * state + 0.2 * own (spec 17.6).
+    """Smooth the state (airlight, score, tiles): state = (1 - w) * state + w * own (spec 17.6).
 
     The airlight stays within HAZE_LAG quarters of that of the frame.
     """

@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from lumaflow.adaptive import (
+    BRIGHT_LEVEL,
     CELLS,
     FULL_MEAN,
     GAINS,
@@ -65,7 +66,7 @@ def build_mapping(
     bins = _sum_bins(cells)
     pixels, levels, distance, constant = _moments(bins)
     low16, high16 = _percentile(bins, pixels, 1), _percentile(bins, pixels, 199)
-    black16, white16 = min(max(low16, 0), 384), max(high16, 128)
+    black16, white16 = min(max(low16, 0), 128), max(high16, 128)
     black = 4 * black16 if 4 * black16 < 3 * white16 else 0
     mean_value, mean_luma = F(F(levels) / F(pixels)), F(F(luma_sum) / F(pixels))
     gate = min(max((distance // 256 * 65536 // (256 * pixels) - 1966) * 65536 // 4588, 0), 65536)
@@ -234,7 +235,7 @@ def _lit_bins(bins: Wide, pixels: int, black: int, white16: int, noise: int) -> 
             lit[level] = 0
     inner = lit.copy()
     for level in range(256):
-        if 256 * level >= 15 * white16:
+        if level >= BRIGHT_LEVEL and 256 * level >= 15 * white16:
             inner[level] = 0
     if inner.sum() * 64 >= pixels:
         return inner

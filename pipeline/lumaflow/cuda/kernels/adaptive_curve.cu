@@ -14,7 +14,7 @@
 //   whole (256) u32, measures, means (STEPS), terms (64): results. `whole` is the histogram of the frame; a term is
 //             -1 for an empty block
 //
-// Defines: WHITE_TARGET of lumaflow/adaptive.py; RGB 1 if `lumas` holds the sums of luma.
+// Defines: WHITE_TARGET, BRIGHT_LEVEL of lumaflow/adaptive.py; RGB 1 if `lumas` holds the sums of luma.
 #include "adaptive.cuh"
 #include "block_reduce.cuh"
 
@@ -114,7 +114,7 @@ __device__ Measures measure(const u32 count, const i64 luma_sum, const u32 *cons
     result.low16 = percentiles[0];
     result.high16 = percentiles[1];
     result.white16 = max(result.high16, 128);
-    const int black16 = min(max(result.low16, 0), 384);
+    const int black16 = min(max(result.low16, 0), 128);
     result.black = 4 * black16 < 3 * result.white16 ? 4 * black16 : 0;
     result.mean_value = __fdiv_rn(__ll2float_rn(levels), __ll2float_rn(pixels));
     result.mean_luma = __fdiv_rn(__ll2float_rn(RGB ? luma_sum : levels), __ll2float_rn(pixels));
@@ -135,7 +135,8 @@ struct Lit {
 __device__ __forceinline__ Lit lit_levels(const u32 count, const i64 pixels, const Measures &measures) {
     const int value = above_black(static_cast<int>(threadIdx.x), measures.black);
     const u32 lit = value < 128 * (2 + (measures.noise >> 8)) ? 0 : count;
-    const u32 inner = 256 * static_cast<int>(threadIdx.x) < 15 * measures.white16 ? lit : 0;
+    const int level = static_cast<int>(threadIdx.x);
+    const u32 inner = level < BRIGHT_LEVEL || 256 * level < 15 * measures.white16 ? lit : 0;
     const i64 all_lit = sum(lit), all_inner = sum(inner);
     if (all_inner * 64 >= pixels)
         return {inner, all_inner};

@@ -10,15 +10,19 @@ from rich.markup import escape
 
 from lumaflow.backend import choose_device
 from lumaflow_service.bench.quality.contact_sheets import ContactSheets
+from lumaflow_service.bench.quality.drawn import drawn_inputs
 from lumaflow_service.bench.quality.evaluation import Evaluation, evaluate
 from lumaflow_service.bench.quality.methods import lumaflow_methods
 from lumaflow_service.bench.quality.model import BenchInput, Method
 from lumaflow_service.bench.quality.report import QualityReport, collect
 
 Folder = Annotated[
-    Path,
+    Path | None,
     typer.Argument(
-        help="folder of images and clips, optionally with SOURCES.tsv", exists=True, file_okay=False
+        help="folder of images and clips, optionally with SOURCES.tsv; without one: drawn scenes",
+        exists=True,
+        file_okay=False,
+        show_default=False,
     ),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N")]
@@ -32,7 +36,7 @@ LimitOption = Annotated[
 
 
 def bench_quality(
-    folder: Folder,
+    folder: Folder = None,
     device: Device = "auto",
     json: Json = None,
     sheets: SheetsFolder = None,
@@ -52,13 +56,14 @@ def bench_quality(
 
 
 def run(
-    folder: Path, methods: Sequence[Method], sheets: Path | None = None, limit: int | None = None
+    folder: Path | None, methods: Sequence[Method], sheets: Path | None = None, limit: int | None = None
 ) -> QualityReport:
-    """Run all methods over the folder. Raises ValueError without a readable input."""
+    """Run all methods over the folder, or over drawn scenes. Raises ValueError without a readable input."""
     from lumaflow_service.bench.quality.inputs import read_folder
 
     writer = ContactSheets(sheets) if sheets is not None else None
-    report = collect(folder, _evaluations(read_folder(folder, limit), methods, writer), methods)
+    inputs = read_folder(folder, limit) if folder else drawn_inputs()
+    report = collect(str(folder or "drawn scenes"), _evaluations(inputs, methods, writer), methods)
     if writer is not None:
         writer.close()
     return report

@@ -1,13 +1,14 @@
-"""Mean scores by category and method, as Markdown and as JSON."""
+"""Mean scores by category and method, and the goals reached, as Markdown and as JSON."""
 
 import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lumaflow_service.bench.quality.evaluation import Evaluation
+from lumaflow_service.bench.quality.goals import measure_goals
 from lumaflow_service.bench.quality.model import Category, Method
 from lumaflow_service.bench.quality.scores import Scores
 
@@ -64,24 +65,34 @@ class QualityReport:
         for category, by_method in self.means().items():
             count = len({name for name, its_category, _, _ in self.rows if its_category is category})
             parts += [f"\n## {category} ({count})\n", *_table(by_method)]
+        parts += ["\n## Goals\n", *self._goals()]
         return "\n".join(parts) + "\n"
 
+    def _goals(self) -> list[str]:
+        lines = [_table_row(["goal", "reached by"]), _table_row(["---", "---:"])]
+        results = measure_goals(self.rows)
+        return lines + [_table_row([one.text, f"{one.reached} of {one.inputs}"]) for one in results]
+
     def write(self, path: Path) -> None:
-        """Save as JSON: the means, then the scores of each input. An infinite PSNR is null."""
+        """Save as JSON: the goals and means, then the scores of each input. An infinite PSNR is null."""
         rows = [
             {"input": name, "category": category, "method": method, **_finite_scores(scores)}
             for name, category, method, scores in self.rows
         ]
-        content = {"folder": self.folder, "skipped": dict(self.skipped), "means": self.means(), "rows": rows}
+        content = {
+            "folder": self.folder,
+            "skipped": dict(self.skipped),
+            "goals": [asdict(result) for result in measure_goals(self.rows)],
+            "means": self.means(),
+            "rows": rows,
+        }
         path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def collect(folder: Path, evaluations: Iterable[Evaluation], methods: Sequence[Method]) -> QualityReport:
+def collect(folder: str, evaluations: Iterable[Evaluation], methods: Sequence[Method]) -> QualityReport:
     """The report of a run; the images of the evaluations are not kept."""
     rows = tuple((one.input_name, one.category, one.method, one.scores) for one in evaluations)
-    return QualityReport(
-        str(folder), rows, {method.name: method.skipped for method in methods if method.skipped}
-    )
+    return QualityReport(folder, rows, {method.name: method.skipped for method in methods if method.skipped})
 
 
 def _table(by_method: Mapping[str, Scores]) -> list[str]:
