@@ -52,7 +52,7 @@ LIMITS = {
     "adaptive_chroma": (48, 0),
     "adaptive_lut": (64, 256),
     "gate_strength": (64, 256),
-    "scene_cut": (64, 20_000),
+    "scene_cut": (64, 22_000),
     "adjust_luts": (32, 0),
     "transpose": (64, 16_384),
     "flip": (48, 0),

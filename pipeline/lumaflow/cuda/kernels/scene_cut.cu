@@ -1,7 +1,7 @@
 // Scene cuts of the plain modes: histograms of 8 x 8 blocks, and their distance to those of the last good frame
 // (docs/spec.md 6). The last block that finishes makes the decision.
 //
-// Launch: grid (64 blocks of the frame, parts of their rows), 256 threads. Shared memory: about 19 KB.
+// Launch: grid (64 blocks of the frame, parts of their rows), 256 threads. Shared memory: about 22 KB.
 //
 //   pixels   (height, width) of the raw frame, rows `pitch` bytes apart
 //   corrupt, out_of_range (2) or null: the frame changes no state if either is not 0
@@ -20,7 +20,7 @@
 constexpr int BLOCKS = 8, BINS = 32, THREADS = 256, WARPS = THREADS / 32;
 constexpr double CUT_DISTANCE = 0.5;
 
-__shared__ u32 bins[WARPS][BINS];
+__shared__ u32 bins[BINS][32]; // [bin][lane]: lanes count in separate banks
 __shared__ double roots[BLOCKS * BLOCKS][BINS + 1], distances[BLOCKS * BLOCKS];
 __shared__ bool is_last;
 
@@ -73,19 +73,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int top = i * height / BLOCKS, rows = (i + 1) * height / BLOCKS - top;
     const int left = j * width / BLOCKS, columns = (j + 1) * width / BLOCKS - left;
     const int first = rows * part / parts, last = rows * (part + 1) / parts;
-    bins[thread / BINS][thread % BINS] = 0;
+    for (int at = thread; at < BINS * 32; at += THREADS)
+        bins[at / 32][at % 32] = 0;
     __syncthreads();
     for (int y = top + first + thread / 32; y < top + last; y += WARPS) {
         const u8 *const row = pixels + y * pitch;
 #pragma unroll 8
         for (int x = left + thread % 32; x < left + columns; x += 32)
-            atomicAdd(&bins[thread / 32][bin_of(row, x)], 1u);
+            atomicAdd(&bins[bin_of(row, x)][thread % 32], 1u);
     }
     __syncthreads();
     if (thread < BINS) {
         u32 count = 0;
-        for (int warp = 0; warp < WARPS; ++warp)
-            count += bins[warp][thread];
+        for (int lane = 0; lane < 32; ++lane)
+            count += bins[thread][(lane + thread) % 32];
         atomicAdd(&counts[block * BINS + thread], count);
     }
     __threadfence();
