@@ -32,8 +32,16 @@ __device__ __forceinline__ u32 bin_of(const u8 *const row, const int x) {
 #endif
 }
 
+// Pixels of a block of the cut test.
+__device__ __forceinline__ int pixels_of(const int block, const int width, const int height) {
+    const int i = block / BLOCKS, j = block % BLOCKS;
+    return ((i + 1) * height / BLOCKS - i * height / BLOCKS) *
+           ((j + 1) * width / BLOCKS - j * width / BLOCKS);
+}
+
 // Distances of all blocks of the frame to those before; -1 for an empty block.
-__device__ void measure_distances(const u32 *const counts, const u32 *const before) {
+__device__ void measure_distances(const u32 *const counts, const u32 *const before, const int width,
+                                  const int height) {
     const int thread = static_cast<int>(threadIdx.x);
     for (int at = thread; at < BLOCKS * BLOCKS * BINS; at += THREADS)
         roots[at / BINS][at % BINS] =
@@ -41,12 +49,10 @@ __device__ void measure_distances(const u32 *const counts, const u32 *const befo
     __syncthreads();
     if (thread >= BLOCKS * BLOCKS)
         return;
-    i64 pixels = 0;
+    const int pixels = pixels_of(thread, width, height);
     double common = 0.0;
-    for (int k = 0; k < BINS; ++k) {
-        pixels += counts[thread * BINS + k];
+    for (int k = 0; k < BINS; ++k)
         common += roots[thread][k];
-    }
     const double rest = pixels > 0 ? 1.0 - common / static_cast<double>(pixels) : 0.0;
     distances[thread] = pixels > 0 ? __dsqrt_rn(rest > 0.0 ? rest : 0.0) : -1.0;
 }
@@ -98,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         return;
     __threadfence();
     const bool hold = corrupt || (out_of_range != nullptr && out_of_range[0] > 0);
-    measure_distances(counts, before);
+    measure_distances(counts, before, width, height);
     __syncthreads();
     for (int at = thread; at < BLOCKS * BLOCKS * BINS; at += THREADS) {
         if (!hold)
