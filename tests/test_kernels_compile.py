@@ -47,7 +47,7 @@ LIMITS = {
     "adaptive_curve": (96, 1_024),
     "adaptive_decide": (96, 4_096),
     "adaptive_mapping": (64, 2_048),
-    "adaptive_filter": (64, 32_768),
+    "adaptive_filter": (80, 44_160),
     "adaptive_apply": (64, 4_096),
     "adaptive_chroma": (48, 0),
     "adaptive_lut": (64, 256),

@@ -63,20 +63,31 @@ class SmoothingShim:
             for name, spec in result_arrays(self.geometry, self.options).items()
         }
         found["enhanced"] = np.full(self.plan.output.shape, 77, self.plan.output.dtype)
+        found["applied"] = np.full_like(found["luts"], 77)
         raw, *_ = reorient_planes(self.kernels, self.plan, frame)
         self.mapper.build_luts(None, raw, found, None)
+        self.adjuster.measure_gate(None, found)
         if self.adjuster.smooths:
-            self.adjuster.detect_cut(None, raw, found, frame.corrupt)
-            assert not self.scratch["cut_counts"].any()
-        self.adjuster.adjust(None, found)
-        luts = self.adjuster.used if self.adjuster.smooths else self.own_or_previous(found, frame.corrupt)
-        found["applied"] = luts["luts"].copy()
-        self.mapper.apply(None, raw, luts, found)
+            self.map_smoothly(raw, found, frame.corrupt)
+        else:
+            self.adjuster.adjust(None, found)
+            luts = self.own_or_previous(found, frame.corrupt)
+            found["applied"] = luts["luts"].copy()
+            self.mapper.apply(None, raw, luts, found)
         lbp = plan_features(self.plan)[1]
         if lbp is not None:
             luma = self.mapper.luma(found)
             launch_lbp(None, self.kernels, lbp, luma, self.tables, found["lbp"], found["lbp_labels"])
         return found
+
+    def map_smoothly(self, raw, found, corrupt):
+        """Map a frame with the smoothed LUTs; after a cut again, with its own."""
+        self.adjuster.detect_cut(None, raw, found, corrupt)
+        assert not self.scratch["cut_counts"].any()
+        self.mapper.apply(None, raw, self.adjuster.stored, found)
+        self.adjuster.adjust(None, found)
+        used = self.adjuster.used(found)
+        self.mapper.apply_after_cut(None, raw, used, found, self.adjuster.decision)
 
     def own_or_previous(self, found, corrupt):
         """Return the LUTs of the last good frame, or of this one; as the lane without smoothing."""

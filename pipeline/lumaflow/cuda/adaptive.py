@@ -81,7 +81,8 @@ class CudaAdaptiveMapper:
         if self._plan.is_partial:
             self._counter.apply(stream, raw, arrays, arrays)  # copies the pixels that are not mapped
         mapped = crop(raw, self._plan.mapped_rect)
-        launch_adaptive.launch_filters(stream, self._kernels, self._plans, mapped, self._scratch)
+        if self._plans.filter is not None:
+            launch_adaptive.launch_filter(stream, self._kernels, self._plans.filter, mapped, self._scratch)
         launch_adaptive.launch_apply(
             *(stream, self._kernels, self._plan, self._plans, raw, self._tables, self._scratch),
             *(enhanced, arrays.get("luma", NULL)),

@@ -166,7 +166,9 @@ def _adjuster_scratch(plan: FramePlan) -> Spec:
     shape = (rows, columns, plan.levels)
     for name, dtype in lut_specs(plan).items():
         spec |= {f"{name}_smoothed": (shape, np.float32)}
-        spec |= {f"{name}_stored": (shape, dtype), f"{name}_used": (shape, dtype)}
+        spec |= {f"{name}_stored": (shape, dtype)}
+    if plan.display is not None:
+        spec["display_luts_used"] = (shape, np.uint8)
     return spec
 
 

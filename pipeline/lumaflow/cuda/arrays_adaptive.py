@@ -85,7 +85,7 @@ def adaptive_scratch(plan: FramePlan) -> Spec:
         }
     if plan.adaptive.denoise:
         samples = -(-width // VEC_PX) * VEC_PX * colors
-        spec |= {name: ((height, samples), np.int16) for name in ("filtered", "filtered_2", "history")}
+        spec |= {name: ((height, samples), np.int16) for name in ("filtered", "history")}
     if plan.oriented.layout.chroma is not Chroma.NONE:
         rows, columns = chroma_samples(plan)
         spec |= {"chroma_gains": ((rows, columns), np.int16), "chroma_haze": ((rows, columns), np.float32)}

@@ -24,6 +24,7 @@ from lumaflow.cuda.frame_plan import plan_frame
 from lumaflow.cuda.interop import stream_of
 from lumaflow.cuda.interop import view as cupy_view
 from lumaflow.cuda.launch import NULL, Kernels
+from lumaflow.cuda.lut_adjuster import LutAdjuster
 from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.geometry import Geometry
 from lumaflow.lane import above_bit_depth, output_geometry
@@ -140,13 +141,19 @@ def _build_luts(
 
     Raises FrameError if a value is above the bit depth.
     """
+    options = replace(options, equalization=replace(options.equalization, smoothing=1.0))  # a single frame
     kernels, tables = _kernels_and_tables(plane.device.id, geometry, options)
     scratch = {name: cupy.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
     found = {name: cupy.empty(*spec) for name, spec in result_arrays(geometry, options).items()}
     if bins is not None:
         found["bins"] = bins
-    tone = open_tone_mapper(plan_frame(geometry, options), kernels, tables, scratch)
+    plan = plan_frame(geometry, options)
+    tone = open_tone_mapper(plan, kernels, tables, scratch)
     tone.build_luts(at, plane, found, None)
+    if plan.gates:
+        adjuster = LutAdjuster(plan, kernels, tables, scratch)
+        adjuster.measure_gate(at, found)
+        adjuster.adjust(at, found)
     out_of_range = found["out_of_range"].get(stream=at) if "out_of_range" in found else (0, 0)
     if out_of_range[0]:
         raise above_bit_depth(geometry, int(out_of_range[1]))

@@ -20,10 +20,8 @@ APPLY_BLOCKS = 1056
 CHROMA_BLOCKS = 528
 LUT_BLOCKS = 64
 HAZE_SIDE = 32
-FILTER_ROWS, FILTER_GROUPS = 32, 4
-FILTER_WIDTH = {1: 64, 3: 32}
-"""Pixels of a row of a filter tile, by the working samples of a pixel."""
-PASSES = 3
+FILTER_WIDTH, FILTER_ROWS = 64, {1: 64, 3: 32}
+"""Pixels of a filter tile; its rows by the working samples of a pixel."""
 
 Arrays = Mapping[str, Any]
 
@@ -33,7 +31,7 @@ class AdaptivePlans:
     """The launches of one frame in an adaptive mode.
 
     haze_means, haze : None in LOWLIGHT
-    filters : empty without denoise
+    filter : None without denoise
     chroma : None for frames without chroma
     """
 
@@ -43,7 +41,7 @@ class AdaptivePlans:
     curve: LaunchPlan
     decide: LaunchPlan
     mapping: LaunchPlan
-    filters: tuple[LaunchPlan, ...]
+    filter: LaunchPlan | None
     apply: LaunchPlan
     chroma: LaunchPlan | None
     lut: LaunchPlan
@@ -81,7 +79,7 @@ def plan_adaptive(plan: FramePlan) -> AdaptivePlans:
             ),
         ),
         _plan("adaptive_mapping", CELLS * CELLS),
-        _plan_filters(plan) if parameters.denoise else (),
+        _plan_filter(plan) if parameters.denoise else None,
         _plan("adaptive_apply", min(rect_size(plan.mapped_rect)[1], APPLY_BLOCKS), tiles[1]),
         _plan_chroma(plan),
         _plan("adaptive_lut", min(-(-plan.levels // THREADS), LUT_BLOCKS), tiles[0] * tiles[1]),
@@ -158,16 +156,11 @@ def launch_mapping(
     )
 
 
-def launch_filters(stream: Any, kernels: Kernels, plans: AdaptivePlans, pixels: Any, scratch: Arrays) -> None:
+def launch_filter(stream: Any, kernels: Kernels, plan: LaunchPlan, pixels: Any, scratch: Arrays) -> None:
     """Filter the noise of the mapped pixels, if the decision asks for it."""
-    for number, plan in enumerate(plans.filters):
-        buffers = scratch["filtered"], scratch["filtered_2"]
-        target, source = buffers[number % 2], buffers[1 - number % 2]
-        samples = np.int64(target.shape[1])
-        launch(
-            *(stream, kernels, plan, *plane_arguments(pixels), source, target, samples),
-            *(scratch["history"], scratch["decision"]),
-        )
+    filtered, history = scratch["filtered"], scratch["history"]
+    samples = np.int64(filtered.shape[1])
+    launch(stream, kernels, plan, *plane_arguments(pixels), filtered, history, samples, scratch["decision"])
 
 
 def launch_apply(
@@ -238,14 +231,10 @@ def _plan_haze(haze: HazeMap) -> LaunchPlan:
     return LaunchPlan("adaptive_haze", grid, (THREADS, 1, 1), tuple(np.int32(value) for value in scalars))
 
 
-def _plan_filters(plan: FramePlan) -> tuple[LaunchPlan, ...]:
+def _plan_filter(plan: FramePlan) -> LaunchPlan:
     width, height = rect_size(plan.mapped_rect)
-    side = FILTER_WIDTH[plan.components]
-    grid, block = (
-        (-(-width // side), -(-height // FILTER_ROWS), 1),
-        (side * plan.components, FILTER_GROUPS, 1),
-    )
-    return tuple(LaunchPlan(f"adaptive_filter_{number}", grid, block, ()) for number in range(PASSES))
+    grid = -(-width // FILTER_WIDTH), -(-height // FILTER_ROWS[plan.components]), 1
+    return LaunchPlan("adaptive_filter", grid, (THREADS, 1, 1), ())
 
 
 def _plan_chroma(plan: FramePlan) -> LaunchPlan | None:

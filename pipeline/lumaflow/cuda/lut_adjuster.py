@@ -21,7 +21,8 @@ GATE_THREADS = 1024
 class LutAdjuster:
     """Changes the LUTs of frames after they are built; `arrays` are the device arrays of the slot of a frame.
 
-    With smoothing call `detect_cut`, then `adjust`, for each frame in order; with the gate alone `adjust`.
+    With smoothing call `detect_cut`, `measure_gate` and `adjust` for each frame in order; with the gate alone
+    the last two. Smoothed LUTs: apply `stored` before `adjust`, and after it `used`, if `decision` says so.
     """
 
     def __init__(self, plan: FramePlan, kernels: Kernels, tables: Arrays, scratch: Arrays) -> None:
@@ -36,9 +37,22 @@ class LutAdjuster:
         return self._plan.smooths
 
     @property
-    def used(self) -> dict[str, Any]:
-        """The LUTs to apply to a frame after `adjust`, with smoothing."""
-        return {name: self._scratch[f"{name}_used"] for name in lut_specs(self._plan)}
+    def stored(self) -> dict[str, Any]:
+        """The smoothed LUTs of the frames before, by name; `adjust` replaces them."""
+        return {name: self._scratch[f"{name}_stored"] for name in lut_specs(self._plan)}
+
+    def used(self, arrays: Arrays) -> dict[str, Any]:
+        """The LUTs that a frame uses, by name; `adjust` writes them."""
+        used = {
+            "luts": arrays.get("applied", NULL),
+            "display_luts": self._scratch.get("display_luts_used", NULL),
+        }
+        return {name: used[name] for name in lut_specs(self._plan)}
+
+    @property
+    def decision(self) -> Any:
+        """The decision of scene_cut; first: whether the frame uses its own LUTs."""
+        return self._scratch["cut_decision"]
 
     def detect_cut(self, stream: Any, raw: Any, arrays: Arrays, corrupt: bool) -> None:
         """Enqueue the cut test of a frame; a corrupt one, or one above the bit depth, keeps the state."""
@@ -49,21 +63,24 @@ class LutAdjuster:
             *(self._out_of_range(arrays), *(scratch[name] for name in names), arrays["scene_cut"]),
         )
 
-    def adjust(self, stream: Any, arrays: Arrays) -> None:
-        """Enqueue the gate of the LUTs in `arrays`, and their smoothing into `used`."""
-        scratch = self._scratch
+    def measure_gate(self, stream: Any, arrays: Arrays) -> None:
+        """Enqueue the strength of the gate of a frame; nothing without the gate."""
         if self._plan.gates:
-            launch(stream, self._kernels, self._strength, arrays["bins"], scratch["gate_strength"])
+            launch(stream, self._kernels, self._strength, arrays["bins"], self._scratch["gate_strength"])
+
+    def adjust(self, stream: Any, arrays: Arrays) -> None:
+        """Enqueue the gate of the LUTs in `arrays`; with smoothing, write `used`, then `stored`."""
+        scratch, used = self._scratch, self.used(arrays)
         for name in lut_specs(self._plan):
             luts = arrays[name]
             blocks = -(-luts.size // THREADS)
             plan = LaunchPlan(f"adjust_{name}", (blocks, 1, 1), (THREADS, 1, 1), ())
             identity = self._tables.get(f"{name}_identity", NULL)
-            state = (scratch.get(f"{name}_{part}", NULL) for part in ("smoothed", "stored", "used"))
+            state = (scratch.get(f"{name}_{part}", NULL) for part in ("smoothed", "stored"))
             launch(
                 *(stream, self._kernels, plan, np.int32(luts.size), luts),
                 *(scratch.get("gate_strength", NULL), identity, self._out_of_range(arrays)),
-                *(scratch.get("cut_decision", NULL), self._weight, *state),
+                *(scratch.get("cut_decision", NULL), self._weight, *state, used[name]),
             )
 
     def _out_of_range(self, arrays: Arrays) -> Any:

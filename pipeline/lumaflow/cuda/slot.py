@@ -82,8 +82,8 @@ class CudaSlot:
         frame
 
     Events: `uploaded`, `input_ready` (oriented), `lut_ready`, `enhanced`, `step_done` (enhanced and LUT
-    ready), `luma_ready` (input of HOG and LBP), `lbp_ready`, `features_ready`, `done` (downloaded); in an
-    adaptive mode also `histogram_ready` and `mapping_ready`.
+    ready), `luma_ready` (input of HOG and LBP), `lbp_ready`, `features_ready`, `done` (downloaded);
+    `histogram_ready` in an adaptive mode and with smoothing, there also `mapping_ready`, here `cut_ready`.
     """
 
     def __init__(self, geometry: Geometry, options: Options, features_on_device: bool) -> None:
@@ -111,7 +111,7 @@ class CudaSlot:
         self._plan_copies(output)
         self.uploaded, self.input_ready, self.lut_ready, self.step_done, self.enhanced = _events(5)
         self.luma_ready, self.lbp_ready, self.features_ready, self.done = _events(4)
-        self.histogram_ready, self.mapping_ready = _events(2)
+        self.histogram_ready, self.mapping_ready, self.cut_ready = _events(3)
         self.stage_events = StageEvents()
         # Graphs of the two halves of the step, by `timed`; and of the whole frame with its copies.
         self.enhance_graphs: dict[bool, Any] = {}

@@ -113,6 +113,7 @@ class CudaStep:
         with slot.stage_events.measure(Stage.HISTOGRAM, histogram, timed):
             self._build_luts(slot, None if own_lut else luts)
             if self._adjuster is not None:
+                self._adjuster.measure_gate(histogram, slot.arrays)
                 self._adjuster.adjust(histogram, slot.arrays)
         if keep_lut:
             for name, array in luts.items():
@@ -129,25 +130,33 @@ class CudaStep:
     def _map_with_smoothed_lut(
         self, adjuster: LutAdjuster, slot: CudaSlot, corrupt: bool, timed: bool
     ) -> None:
-        """Enqueue the LUT of this frame, the cut test, the choice of the LUT, and its application.
+        """Enqueue application of the smoothed LUTs, LUT and cut test of the frame, and the next such LUTs.
 
+        The first three run concurrently; a frame that follows a cut is then mapped again, with its own LUTs.
         The smoothed LUTs are in scratch memory; the stream `enhance` has them in frame order.
         """
-        histogram, enhance = self._streams.histogram, self._streams.enhance
+        histogram, cut, enhance = self._streams.histogram, self._streams.cut, self._streams.enhance
         slot.input_ready.record(enhance)
         histogram.wait_event(slot.input_ready)
         with slot.stage_events.measure(Stage.HISTOGRAM, histogram, timed):
             self._build_luts(slot, None)
         slot.histogram_ready.record(histogram)
-        if "out_of_range" in slot.arrays:
-            enhance.wait_event(slot.histogram_ready)
-        adjuster.detect_cut(enhance, slot.raw, slot.arrays, corrupt)
-        enhance.wait_event(slot.histogram_ready)
+        adjuster.measure_gate(histogram, slot.arrays)
+        slot.lut_ready.record(histogram)
+
+        cut.wait_event(slot.histogram_ready if "out_of_range" in slot.arrays else slot.input_ready)
+        adjuster.detect_cut(cut, slot.raw, slot.arrays, corrupt)
+        slot.cut_ready.record(cut)
+
+        with slot.stage_events.measure(Stage.APPLY, enhance, timed):
+            self._tone_mapper.apply(enhance, slot.raw, adjuster.stored, slot.arrays)
+        enhance.wait_event(slot.lut_ready)
+        enhance.wait_event(slot.cut_ready)
         with slot.stage_events.measure(Stage.LUT, enhance, timed):
             adjuster.adjust(enhance, slot.arrays)
-        with slot.stage_events.measure(Stage.APPLY, enhance, timed):
-            self._apply(slot, adjuster.used)
-        transfer.copy_on_device(enhance, adjuster.used["luts"], slot.arrays["applied"])
+        used = adjuster.used(slot.arrays)
+        self._tone_mapper.apply_after_cut(enhance, slot.raw, used, slot.arrays, adjuster.decision)
+        self._multiply_chroma(slot)
 
     def _map_adaptively(self, mapper: CudaAdaptiveMapper, slot: CudaSlot, corrupt: bool, timed: bool) -> None:
         """Enqueue statistics, choice of the mapping, and the mapping of this frame.

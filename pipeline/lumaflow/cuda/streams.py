@@ -26,6 +26,7 @@ class Streams:
 
     upload: Any = field(default_factory=_stream)
     histogram: Any = field(default_factory=_stream)
+    cut: Any = field(default_factory=_stream)
     enhance: Any = field(default_factory=_stream)
     hog: Any = field(default_factory=_stream)
     lbp: Any = field(default_factory=_stream)

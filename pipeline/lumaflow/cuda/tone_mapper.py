@@ -10,6 +10,9 @@ from lumaflow.cuda.launch import NULL, Kernels
 
 Arrays = Mapping[str, Any]
 
+TARGETS = {"luts": "enhanced", "display_luts": "luma"}
+"""The array of a frame that the LUTs of each name map to, above 8 bits."""
+
 
 class CudaToneMapper(Protocol):
     """`arrays` are the device arrays of the slot of a frame; `luts` the LUT arrays to apply, by name."""
@@ -22,6 +25,9 @@ class CudaToneMapper(Protocol):
 
     def apply(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays) -> None:
         """Apply `luts` to the raw plane; write `enhanced`, and `luma` if there is one."""
+
+    def apply_after_cut(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays, decision: Any) -> None:
+        """Apply `luts` in place of those of `apply`, if `decision` of scene_cut says so."""
 
     def luma(self, arrays: Arrays) -> Any:
         """The (H, W) uint8 plane from which HOG and LBP are computed."""
@@ -56,21 +62,44 @@ class ToneMapperU8:
         )
 
     def apply(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays) -> None:
-        enhanced, luma, rect = arrays["enhanced"], arrays.get("luma"), self._plan.mapped_rect
         if self._copy is not None:
-            self._launch(stream, self._copy, raw, luts, enhanced, luma)
-        planes = (crop(raw, rect), luts, crop(enhanced, rect))
-        self._launch(stream, self._apply, *planes, None if luma is None else crop(luma, rect))
+            self._launch(stream, self._copy, raw, luts, arrays["enhanced"], arrays.get("luma"))
+        self._map(stream, self._apply, raw, luts, arrays)
+
+    def apply_after_cut(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays, decision: Any) -> None:
+        self._map(stream, launch.after_cut(self._apply), raw, luts, arrays, (decision,))
 
     def luma(self, arrays: Arrays) -> Any:
         luma = arrays.get("luma")
         return arrays["enhanced"] if luma is None else luma[:, : self._plan.output.width]
 
+    def _map(
+        self,
+        stream: Any,
+        plan: launch.LaunchPlan,
+        raw: Any,
+        luts: Arrays,
+        arrays: Arrays,
+        decision: tuple[Any, ...] = (),
+    ) -> None:
+        luma, rect = arrays.get("luma"), self._plan.mapped_rect
+        planes = (crop(raw, rect), luts, crop(arrays["enhanced"], rect))
+        self._launch(stream, plan, *planes, None if luma is None else crop(luma, rect), decision)
+
     def _launch(
-        self, stream: Any, plan: launch.LaunchPlan, raw: Any, luts: Arrays, enhanced: Any, luma: Any
+        self,
+        stream: Any,
+        plan: launch.LaunchPlan,
+        raw: Any,
+        luts: Arrays,
+        enhanced: Any,
+        luma: Any,
+        decision: tuple[Any, ...] = (),
     ) -> None:
         luma = NULL if luma is None else luma
-        launch.launch_apply(stream, self._kernels, plan, raw, luts["luts"], self._tables, enhanced, luma)
+        launch.launch_apply(
+            stream, self._kernels, plan, raw, luts["luts"], self._tables, enhanced, luma, decision
+        )
 
 
 class ToneMapperU16:
@@ -106,12 +135,18 @@ class ToneMapperU16:
         self._build_luts(stream, arrays, previous)
 
     def apply(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays) -> None:
-        targets = {"luts": arrays["enhanced"], "display_luts": arrays.get("luma")}
+        rect = self._plan.mapped_rect
         for name, (prefix, plans) in self._outputs.items():
-            target, rect = targets[name], self._plan.mapped_rect
+            target = arrays[TARGETS[name]]
             if plans.copy is not None:
                 self._apply(stream, plans.copy, raw, self._tables[f"{prefix}_identity_lut"], target)
             self._apply(stream, plans.apply, crop(raw, rect), luts[name], crop(target, rect))
+
+    def apply_after_cut(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays, decision: Any) -> None:
+        rect = self._plan.mapped_rect
+        for name, (_, plans) in self._outputs.items():
+            target, plan = crop(arrays[TARGETS[name]], rect), launch.after_cut(plans.apply)
+            self._apply(stream, plan, crop(raw, rect), luts[name], target, (decision,))
 
     def luma(self, arrays: Arrays) -> Any:
         return arrays.get("luma", arrays["enhanced"])
@@ -127,5 +162,13 @@ class ToneMapperU16:
                     *(out_of_range, NULL if previous is None else previous[name], arrays[name]),
                 )
 
-    def _apply(self, stream: Any, plan: launch.LaunchPlan, raw: Any, luts: Any, target: Any) -> None:
-        launch_u16.launch_apply(stream, self._kernels, plan, raw, luts, self._tables, target)
+    def _apply(
+        self,
+        stream: Any,
+        plan: launch.LaunchPlan,
+        raw: Any,
+        luts: Any,
+        target: Any,
+        decision: tuple[Any, ...] = (),
+    ) -> None:
+        launch_u16.launch_apply(stream, self._kernels, plan, raw, luts, self._tables, target, decision)

@@ -15,6 +15,7 @@
 // Defines: those of adaptive_levels.cuh; OUT_SHIFT; LUMA 0 or 1; CHROMA_ROWS, luma rows of a row of chroma, or 0.
 #include "adaptive.cuh"
 #include "adaptive_levels.cuh"
+#include "adaptive_vec.cuh"
 
 using i16 = short;
 
@@ -24,61 +25,13 @@ using Out = u8;
 using Out = u16;
 #endif
 
-constexpr int THREADS = 256, VEC = 4, PAIRS = 32;
+constexpr int THREADS = 256, PAIRS = 32;
 constexpr int CHROMA_STEP = CHROMA_ROWS > 0 ? CHROMA_ROWS : 1;
 constexpr bool KEEPS_RAW = CHANNELS == 2 || CHANNELS == 4; // samples that are not mapped
 
 __shared__ u32 pairs[CELLS][PAIRS]; // gains of knots k and k + 1 of the row
 __shared__ float row_haze[TILES];
 __shared__ int factors[256];
-
-// Four pixels of T samples, side by side.
-template <class T> struct Vec {
-    static constexpr int COUNT = VEC * CHANNELS, PER = 4 / sizeof(T), WORDS = COUNT / PER;
-    u32 words[WORDS];
-
-    __device__ __forceinline__ int get(const int index) const {
-        return static_cast<int>(words[index / PER] >> (index % PER * 8 * sizeof(T)) &
-                                (sizeof(T) == 1 ? 255u : 65535u));
-    }
-
-    __device__ __forceinline__ void add(const int index, const int value) {
-        words[index / PER] |= static_cast<u32>(value) << (index % PER * 8 * sizeof(T));
-    }
-};
-
-template <class T> __device__ __forceinline__ Vec<T> load(const T *const at, const int pixels) {
-    Vec<T> vec = {};
-    if (pixels >= VEC && is_aligned<4>(at)) {
-#pragma unroll
-        for (int i = 0; i < Vec<T>::WORDS; ++i)
-            vec.words[i] = reinterpret_cast<const u32 *>(at)[i];
-    } else {
-#pragma unroll
-        for (int i = 0; i < Vec<T>::COUNT; ++i)
-            if (i < pixels * CHANNELS)
-                vec.add(i, at[i]);
-    }
-    return vec;
-}
-
-template <class T> __device__ __forceinline__ void store(T *const at, const Vec<T> &vec, const int pixels) {
-    if (pixels >= VEC && is_aligned<4>(at)) {
-#pragma unroll
-        for (int i = 0; i < Vec<T>::WORDS; ++i)
-            reinterpret_cast<u32 *>(at)[i] = vec.words[i];
-    } else {
-#pragma unroll
-        for (int i = 0; i < Vec<T>::COUNT; ++i)
-            if (i < pixels * CHANNELS)
-                at[i] = static_cast<T>(vec.get(i));
-    }
-}
-
-// Index of component c of pixel k.
-__device__ __forceinline__ constexpr int index_of(const int k, const int c) {
-    return CHANNELS * k + (CHANNELS >= 3 && CHANNEL == 2 ? 2 - c : CHANNELS == 2 ? CHANNEL : c);
-}
 
 // Interpolate the gains of two rows of cells.
 __device__ __forceinline__ void make_row(const int *const gains, const uint2 axis, const bool haze,

@@ -1,191 +1,267 @@
-// One pass of the spatial noise filter; the last pass also filters in time (docs/spec.md 16.7).
+// The spatial noise filter in three passes, and the filter in time (docs/spec.md 16.7).
 //
-// Launch: grid (columns, rows of tiles) of (SAMPLES, 4) threads. A tile has 32 rows and 64 pixels of gray, or 32 of
-// RGB. Shared memory: about 20 KB. Nothing happens unless the decision asks for the filter.
+// A block keeps a tile and its border of 8 pixels in shared memory, so the passes need no other memory. Two samples
+// lie in a word; the order of 16-bit halves in a sum of words does not matter, because no half exceeds 65,535.
 //
-//   pixels   (height, width) of the raw frame, rows `pitch` bytes apart, if PASS is 0
-//   source   (height, samples) i16 of the pass before, if PASS is not 0
-//   target   (height, samples) i16; row_samples: samples from a row to the next, of all three
-//   history  (height, samples) i16, of the last frame, if PASS is 2
+// Launch: grid (columns, rows of tiles), 256 threads. A tile has 64 pixels by 64 rows, or by 32 of RGB. Shared
+// memory: 25 KB, or 44 KB of RGB. Nothing happens unless the decision asks for the filter.
+//
+//   pixels   (height, width) of the raw frame, rows `pitch` bytes apart
+//   filtered (height, samples) i16, written unless the filter in time is on; row_samples: from a row to the next
+//   history  (height, samples) i16, of the last frame; written if the filter in time is on
 //   decision of adaptive_decide
 //
-// Defines: those of adaptive_samples.cuh; STILL_WEIGHT of lumaflow/adaptive.py; PASS 0, 1 or 2: neighbours lie 1, 2 or 4 pixels away.
+// Defines: those of adaptive_samples.cuh; STILL_WEIGHT of lumaflow/adaptive.py.
 #include "adaptive.cuh"
-#include "adaptive_samples.cuh"
+#include "adaptive_vec.cuh"
 
 using i16 = short;
 
-constexpr int DISTANCE = 1 << PASS, ROWS = 32, GROUPS = 4, PER_THREAD = ROWS / GROUPS, SIDE = 8;
-constexpr int WIDTH = COLORS == 3 ? 32 : 64, SAMPLES = WIDTH * COLORS, THREADS = SAMPLES * GROUPS;
-constexpr int TILE_ROWS = ROWS + 2 * DISTANCE, TILE_SAMPLES = (WIDTH + 2 * DISTANCE) * COLORS;
-constexpr int BLOCKS_X = WIDTH / SIDE, BLOCKS_Y = ROWS / SIDE, BLOCKS = BLOCKS_X * BLOCKS_Y;
+constexpr int WARP = 32, THREADS = 256, WARPS = THREADS / WARP, SIDE = 8;
+constexpr int WIDTH = 64, ROWS = COLORS == 3 ? 32 : 64; // of a tile
+constexpr int BORDER_X = 8, BORDER_Y = 7;               // 1 + 2 + 4 pixels are needed
+constexpr int WORDS = (WIDTH + 2 * BORDER_X) * COLORS / 2, TILE_ROWS = ROWS + 2 * BORDER_Y;
+constexpr int RUN = 4; // rows that a thread filters one after the other
 
-__shared__ float tile[TILE_ROWS][TILE_SAMPLES];
-__shared__ int differences[BLOCKS_Y][GROUPS][SAMPLES], levels[BLOCKS_Y][GROUPS][SAMPLES];
-__shared__ int motions[BLOCKS], limits[BLOCKS], scales[BLOCKS];
+// The filter in time: a warp handles eight rows, a lane COLORS words of some of them.
+constexpr int LANES = COLORS == 3 ? 16 : 32, ROW_STEP = WARP / LANES, OWN_ROWS = SIDE / ROW_STEP;
+constexpr int WARPS_X = WIDTH * COLORS / 2 / (LANES * COLORS);
+static_assert(WARPS / WARPS_X * SIDE == ROWS, "the warps cover the tile");
+
+__shared__ u32 first_tile[TILE_ROWS][WORDS], second_tile[TILE_ROWS][WORDS];
 
 struct Area {
     int left, top, width, height; // of the tile; of the frame, in pixels
 };
 
+__device__ __forceinline__ u32 pack(const int low, const int high) {
+    return static_cast<u32>(low) | static_cast<u32>(high) << 16;
+}
+
+__device__ __forceinline__ int half_of(const u32 word, const int index) {
+    return static_cast<int>(index == 0 ? word & 0xffffu : word >> 16);
+}
+
 // Load the samples of the tile and of its border; outside the frame the border of the frame repeats.
-__device__ __forceinline__ void load_tile(const u8 *const pixels, const i64 pitch, const i16 *const source,
-                                          const i64 row_samples, const Area &area) {
-    for (int at = static_cast<int>(threadIdx.x); at < TILE_SAMPLES; at += SAMPLES) {
-        const int x = min(max(area.left + at / COLORS - DISTANCE, 0), area.width - 1), c = at % COLORS;
+__device__ __forceinline__ void load_tile(const u8 *const pixels, const i64 pitch, const Area &area) {
+    constexpr int VECS = (WIDTH + 2 * BORDER_X) / VEC;
+    for (int item = static_cast<int>(threadIdx.x); item < TILE_ROWS * VECS; item += THREADS) {
+        const int row = item / VECS, vec = item % VECS, x = area.left - BORDER_X + vec * VEC;
+        const int y = min(max(area.top - BORDER_Y + row, 0), area.height - 1);
+        const u8 *const from = pixels + y * pitch;
+        int samples[VEC * COLORS];
+        if (x >= 0 && x + VEC <= area.width) {
+            const Vec<Raw> raw = load(reinterpret_cast<const Raw *>(from) + x * CHANNELS, VEC);
 #pragma unroll
-        for (int row = static_cast<int>(threadIdx.y); row < TILE_ROWS; row += GROUPS) {
-            const int y = min(max(area.top + row - DISTANCE, 0), area.height - 1);
-            int sample;
-            if constexpr (PASS == 0)
-                sample = sample_of(code_at(pixels + y * pitch, x, c));
-            else
-                sample = source[y * row_samples + x * COLORS + c];
-            tile[row][at] = static_cast<float>(sample);
+            for (int i = 0; i < VEC * COLORS; ++i)
+                samples[i] = sample_of(code_of(static_cast<Raw>(raw.get(index_of(i / COLORS, i % COLORS)))));
+        } else {
+#pragma unroll
+            for (int i = 0; i < VEC * COLORS; ++i)
+                samples[i] =
+                    sample_of(code_at(from, min(max(x + i / COLORS, 0), area.width - 1), i % COLORS));
         }
+#pragma unroll
+        for (int i = 0; i < VEC * COLORS / 2; ++i)
+            first_tile[row][vec * VEC * COLORS / 2 + i] = pack(samples[2 * i], samples[2 * i + 1]);
     }
 }
 
-// Add the difference of a neighbour, at most the limit.
-__device__ __forceinline__ void add_within(float &sum, const float neighbor, const float center,
-                                           const float limit) {
-    sum += fminf(fmaxf(neighbor - center, -limit), limit);
-}
-
-struct Row {
-    float left, center, right;
+// A word and the words OFFSET samples to its left and right.
+struct Words {
+    u32 left, center, right;
 };
 
-__device__ __forceinline__ Row row_at(const int row) {
-    const float *const at = &tile[row][threadIdx.x];
-    return {at[0], at[DISTANCE * COLORS], at[2 * DISTANCE * COLORS]};
+template <int OFFSET> __device__ __forceinline__ Words words_at(const u32 *const at) {
+    if constexpr (OFFSET % 2 == 0)
+        return {at[-OFFSET / 2], at[0], at[OFFSET / 2]};
+    constexpr int NEAR = OFFSET / 2;
+    return {__byte_perm(at[-NEAR - 1], at[-NEAR], 0x5432), at[0],
+            __byte_perm(at[NEAR], at[NEAR + 1], 0x5432)};
 }
 
-__device__ __forceinline__ int filtered(const Row &above, const Row &row, const Row &below, const int limit,
-                                        const int slope) {
-    const float center = row.center;
-    const int sample = static_cast<int>(center);
-    const float most = static_cast<float>(limit + ((sample * slope) >> 15));
-    float corners = 0.0f, edges = 0.0f;
-    add_within(corners, above.left, center, most);
-    add_within(corners, above.right, center, most);
-    add_within(corners, below.left, center, most);
-    add_within(corners, below.right, center, most);
-    add_within(edges, above.center, center, most);
-    add_within(edges, row.left, center, most);
-    add_within(edges, row.right, center, most);
-    add_within(edges, below.center, center, most);
-    return sample + ((static_cast<int>(corners + 2.0f * edges) + 8) >> 4);
+__device__ __forceinline__ u32 within(const u32 neighbor, const u32 least, const u32 most) {
+    return __vminu2(__vmaxu2(neighbor, least), most);
 }
 
-#if PASS == 2
-constexpr int WARP = 32;
+// Each neighbour pulls a sample by its difference, at most the limit. A limit is at most 2,700, so that the sum of
+// the differences to `least`, twelve times twice the limit, fits in 16 bits.
+__device__ __forceinline__ u32 filtered(const Words &above, const Words &row, const Words &below,
+                                        const int limit, const int slope) {
+    const u32 center = row.center;
+    const int low = half_of(center, 0), high = half_of(center, 1);
+    const u32 limits = pack(limit + (low * slope >> 15), limit + (high * slope >> 15));
+    const u32 least = __vmaxu2(center, limits) - limits, most = center + limits;
+    const u32 edges = within(above.center, least, most) + within(below.center, least, most) +
+                      within(row.left, least, most) + within(row.right, least, most);
+    const u32 corners = within(above.left, least, most) + within(above.right, least, most) +
+                        within(below.left, least, most) + within(below.right, least, most);
+    const u32 sums = 2 * edges + corners - 12 * least, under = center - least;
+    const int least_low = half_of(least, 0), least_high = half_of(least, 1);
+    return pack(least_low + ((half_of(sums, 0) + 4 * half_of(under, 0) + 8) >> 4),
+                least_high + ((half_of(sums, 1) + 4 * half_of(under, 1) + 8) >> 4));
+}
 
-// The weight of motion of a block, the limit of its samples and its reciprocal, by the first warp of each.
-__device__ void weigh_blocks(const Area &area, const Decision &chosen) {
-    const int thread = static_cast<int>(threadIdx.y) * SAMPLES + static_cast<int>(threadIdx.x);
-    const int lane = thread % WARP;
-    for (int block = thread / WARP; block < BLOCKS; block += THREADS / WARP) {
-        const int row = block / BLOCKS_X, column = block % BLOCKS_X;
-        int difference = 0, level = 0;
-        for (int i = lane; i < GROUPS * SIDE * COLORS; i += WARP) {
-            const int group = i / (SIDE * COLORS), at = column * SIDE * COLORS + i % (SIDE * COLORS);
-            difference += differences[row][group][at];
-            level += levels[row][group][at];
-        }
-        for (int step = WARP / 2; step > 0; step /= 2) {
-            difference += __shfl_xor_sync(~0u, difference, step);
-            level += __shfl_xor_sync(~0u, level, step);
-        }
-        const int rows = min(area.height - (area.top + row * SIDE), SIDE);
-        const int columns = min(area.width - (area.left + column * SIDE), SIDE);
-        if (lane == 0 && rows > 0 && columns > 0) {
-            const int count = rows * columns * COLORS, mean = abs(difference) / count;
-            const int sigma = chosen.sigma + ((level / count * chosen.sigma_slope) >> 15);
-            const int block_limit = (3 * sigma >> 3) + 24;
-            const int limit = ((sigma * (1024 - chosen.strength)) >> 8) + 64;
-            motions[block] = min(max((mean - block_limit) * (65536 / block_limit) >> 8, 0), 256);
-            limits[block] = limit;
-            scales[block] = 65536 / limit;
+// One pass: the neighbours lie DISTANCE pixels away, and BORDER pixels around the tile are filtered too.
+template <int DISTANCE, int BORDER>
+__device__ __forceinline__ void filter(const u32 (*const from)[WORDS], u32 (*const to)[WORDS],
+                                       const int limit, const int slope) {
+    constexpr int FIRST = (BORDER_X - BORDER) * COLORS / 2, COLUMNS = (WIDTH + 2 * BORDER) * COLORS / 2;
+    constexpr int TOP = BORDER_Y - BORDER, BOTTOM = TOP + ROWS + 2 * BORDER, PART = DISTANCE * RUN;
+    constexpr int ITEMS = COLUMNS * DISTANCE * ((BOTTOM - TOP) / PART);
+    static_assert((BOTTOM - TOP) % PART == 0, "no run ends outside");
+    for (int item = static_cast<int>(threadIdx.x); item < ITEMS; item += THREADS) {
+        const int word = FIRST + item % COLUMNS, group = item / COLUMNS;
+        const int y = TOP + group / DISTANCE * PART + group % DISTANCE;
+        Words above = words_at<DISTANCE * COLORS>(&from[y - DISTANCE][word]);
+        Words row = words_at<DISTANCE * COLORS>(&from[y][word]);
+#pragma unroll
+        for (int k = 0; k < RUN; ++k) {
+            const int here = y + k * DISTANCE;
+            const Words below = words_at<DISTANCE * COLORS>(&from[here + DISTANCE][word]);
+            to[here][word] = filtered(above, row, below, limit, slope);
+            above = row;
+            row = below;
         }
     }
 }
 
-__device__ __forceinline__ int moved(const int sample, const int old, const int block) {
-    const int difference = sample - old;
-    int weight = (abs(difference) - limits[block]) * scales[block] >> 8;
-    weight = min(max(weight, motions[block]), 256);
-    weight = STILL_WEIGHT + ((256 - STILL_WEIGHT) * weight >> 8);
-    return static_cast<i16>(old + ((difference * weight + 128) >> 8));
+// Outside the frame its border repeats, for the next pass.
+template <int BORDER>
+__device__ __forceinline__ void repeat_border(u32 (*const tile)[WORDS], const Area &area) {
+    constexpr int COLUMNS = WIDTH + 2 * BORDER, ITEMS = COLUMNS * (ROWS + 2 * BORDER);
+    const int right = area.width - 1 - area.left, bottom = area.height - 1 - area.top;
+    if (area.left >= BORDER && area.top >= BORDER && WIDTH + BORDER <= right + 1 &&
+        ROWS + BORDER <= bottom + 1)
+        return;
+    __syncthreads();
+    for (int item = static_cast<int>(threadIdx.x); item < ITEMS; item += THREADS) {
+        const int x = item % COLUMNS - BORDER, y = item / COLUMNS - BORDER;
+        const int inner_x = min(max(x, -area.left), right), inner_y = min(max(y, -area.top), bottom);
+        if (x == inner_x && y == inner_y)
+            continue;
+        const u16 *const from = reinterpret_cast<const u16 *>(tile[inner_y + BORDER_Y]);
+        u16 *const to = reinterpret_cast<u16 *>(tile[y + BORDER_Y]);
+#pragma unroll
+        for (int c = 0; c < COLORS; ++c)
+            to[(x + BORDER_X) * COLORS + c] = from[(inner_x + BORDER_X) * COLORS + c];
+    }
 }
-#endif
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// How a block of 8 x 8 pixels follows the frame: weight of its motion; limit of a sample, and its reciprocal.
+struct Motion {
+    int weight, limit, scale;
+};
+
+__device__ __forceinline__ Motion motion_of(const int difference, const int level, const int count,
+                                            const Decision &chosen) {
+    const int mean = abs(difference) / count;
+    const int sigma = chosen.sigma + ((level / count * chosen.sigma_slope) >> 15);
+    const int block_limit = (3 * sigma >> 3) + 24;
+    const int limit = ((sigma * (1024 - chosen.strength)) >> 8) + 64;
+    return {min(max((mean - block_limit) * (65536 / block_limit) >> 8, 0), 256), limit, 65536 / limit};
+}
+
+__device__ __forceinline__ int moved(const int sample, const int old, const Motion &motion) {
+    const int difference = sample - old;
+    int weight = (abs(difference) - motion.limit) * motion.scale >> 8;
+    weight = min(max(weight, motion.weight), 256);
+    weight = STILL_WEIGHT + ((256 - STILL_WEIGHT) * weight >> 8);
+    return (old + ((difference * weight + 128) >> 8)) & 0xffff;
+}
+
+// The words of a lane: COLORS in each of its rows.
+struct Own {
+    int x, y, at; // first pixel and row in the frame, first word in the tile
+
+    __device__ __forceinline__ int row(const int k) const { return y + k * ROW_STEP; }
+};
+
+__device__ __forceinline__ Own own_words(const Area &area) {
+    const int warp = static_cast<int>(threadIdx.x) / WARP, lane = static_cast<int>(threadIdx.x) % WARP;
+    const int x = (warp % WARPS_X * LANES + lane % LANES) * 2;
+    return {area.left + x, area.top + warp / WARPS_X * SIDE + lane / LANES, (BORDER_X + x) * COLORS / 2};
+}
+
+__device__ __forceinline__ void load_olds(const i16 *const history, const i64 row_samples, const Own &own,
+                                          const Area &area, u32 (*const olds)[COLORS]) {
+#pragma unroll
+    for (int k = 0; k < OWN_ROWS; ++k)
+        if (own.x < area.width && own.row(k) < area.height)
+#pragma unroll
+            for (int c = 0; c < COLORS; ++c)
+                olds[k][c] =
+                    reinterpret_cast<const u32 *>(history + own.row(k) * row_samples + own.x * COLORS)[c];
+}
+
+// Move the history towards the samples; the four lanes of a block of 8 pixels sum over it.
+__device__ __forceinline__ void follow(u32 (*const words)[COLORS], const u32 (*const olds)[COLORS],
+                                       const Own &own, const Area &area, const Decision &chosen) {
+    int difference = 0, level = 0;
+#pragma unroll
+    for (int k = 0; k < OWN_ROWS; ++k)
+#pragma unroll
+        for (int i = 0; i < 2 * COLORS; ++i) {
+            const bool present = own.row(k) < area.height && own.x + i / COLORS < area.width;
+            const int sample = half_of(words[k][i / 2], i % 2), old = half_of(olds[k][i / 2], i % 2);
+            difference += present ? sample - old : 0;
+            level += present ? sample : 0;
+        }
+#pragma unroll
+    for (int step = 1; step < WARP; step = step == 2 ? LANES : 2 * step) {
+        difference += __shfl_xor_sync(~0u, difference, step);
+        level += __shfl_xor_sync(~0u, level, step);
+    }
+    const int rows = min(area.height - own.y / SIDE * SIDE, SIDE);
+    const int columns = min(area.width - own.x / SIDE * SIDE, SIDE);
+    if (rows <= 0 || columns <= 0)
+        return;
+    const Motion motion = motion_of(difference, level, rows * columns * COLORS, chosen);
+#pragma unroll
+    for (int k = 0; k < OWN_ROWS; ++k)
+#pragma unroll
+        for (int c = 0; c < COLORS; ++c)
+            words[k][c] = pack(moved(half_of(words[k][c], 0), half_of(olds[k][c], 0), motion),
+                               moved(half_of(words[k][c], 1), half_of(olds[k][c], 1), motion));
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, COLORS == 3 ? 3 : 4)
     adaptive_filter(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
-                    const i16 *const __restrict__ source, i16 *const __restrict__ target,
-                    const i64 row_samples, i16 *const __restrict__ history,
+                    i16 *const __restrict__ target, i16 *const __restrict__ history, const i64 row_samples,
                     const Decision *const __restrict__ decision) {
     const Decision chosen = *decision;
     if (!chosen.spatial)
         return;
-    constexpr int FACTOR = PASS == 0 ? 1 : PASS == 1 ? 3 : 9;
-    const int limit = chosen.limit * FACTOR >> 2 * PASS, slope = chosen.limit_slope * FACTOR >> 2 * PASS;
     const Area area = {static_cast<int>(blockIdx.x) * WIDTH, static_cast<int>(blockIdx.y) * ROWS, width,
                        height};
-    const int group = static_cast<int>(threadIdx.y), at = static_cast<int>(threadIdx.x);
-    const int first = group / DISTANCE * PER_THREAD * DISTANCE + group % DISTANCE;
-    const i64 column = area.left * COLORS + at;
-    const bool inside = area.left + at / COLORS < width;
-#if PASS == 2
-    int olds[PER_THREAD]; // loaded first, because the loads take long
-#pragma unroll
-    for (int k = 0; k < PER_THREAD; ++k) {
-        const int y = area.top + first + k * DISTANCE;
-        olds[k] = chosen.temporal == 2 && inside && y < height ? history[y * row_samples + column] : 0;
-    }
-#endif
-    load_tile(pixels, pitch, source, row_samples, area);
+    const Own own = own_words(area);
+    u32 words[OWN_ROWS][COLORS], olds[OWN_ROWS][COLORS] = {};
+    if (COLORS == 1 && chosen.temporal == 2) // early, because the loads take long; RGB has too many for that
+        load_olds(history, row_samples, own, area, olds);
+    load_tile(pixels, pitch, area);
     __syncthreads();
-    int samples[PER_THREAD];
-    Row above = row_at(first), row = row_at(first + DISTANCE);
+    filter<1, 6>(first_tile, second_tile, chosen.limit, chosen.limit_slope);
+    repeat_border<6>(second_tile, area);
+    __syncthreads();
+    filter<2, 4>(second_tile, first_tile, chosen.limit * 3 >> 2, chosen.limit_slope * 3 >> 2);
+    repeat_border<4>(first_tile, area);
+    __syncthreads();
+    filter<4, 0>(first_tile, second_tile, chosen.limit * 9 >> 4, chosen.limit_slope * 9 >> 4);
+    if (COLORS == 3 && chosen.temporal == 2)
+        load_olds(history, row_samples, own, area, olds);
+    __syncthreads();
 #pragma unroll
-    for (int k = 0; k < PER_THREAD; ++k) {
-        const Row below = row_at(first + (k + 2) * DISTANCE);
-        samples[k] = filtered(above, row, below, limit, slope);
-        above = row;
-        row = below;
-    }
-#if PASS == 2
-    if (chosen.temporal == 2) {
-        // Rows first, first + 4, ...: two of each block of 8 rows.
+    for (int k = 0; k < OWN_ROWS; ++k)
 #pragma unroll
-        for (int k = 0; k < PER_THREAD; k += 2) {
-            int difference = 0, level = 0;
-#pragma unroll
-            for (int m = k; m < k + 2; ++m) {
-                const int y = area.top + first + m * DISTANCE;
-                const bool present = inside && y < height;
-                difference += present ? samples[m] - olds[m] : 0;
-                level += present ? samples[m] : 0;
-            }
-            differences[k / 2][group][at] = difference;
-            levels[k / 2][group][at] = level;
-        }
-        __syncthreads();
-        weigh_blocks(area, chosen);
-        __syncthreads();
-#pragma unroll
-        for (int k = 0; k < PER_THREAD; ++k)
-            samples[k] = moved(samples[k], olds[k], k / 2 * BLOCKS_X + at / (SIDE * COLORS));
-    }
+        for (int c = 0; c < COLORS; ++c)
+            words[k][c] = second_tile[own.row(k) - area.top + BORDER_Y][own.at + c];
+    if (chosen.temporal == 2)
+        follow(words, olds, own, area, chosen);
     i16 *const out = chosen.temporal ? history : target;
-#else
-    i16 *const out = target;
-#endif
 #pragma unroll
-    for (int k = 0; k < PER_THREAD; ++k) {
-        const int y = area.top + first + k * DISTANCE;
-        if (inside && y < height)
-            out[y * row_samples + column] = static_cast<i16>(samples[k]);
-    }
+    for (int k = 0; k < OWN_ROWS; ++k)
+        if (own.x < width && own.row(k) < height)
+#pragma unroll
+            for (int c = 0; c < COLORS; ++c)
+                reinterpret_cast<u32 *>(out + own.row(k) * row_samples + own.x * COLORS)[c] = words[k][c];
 }

@@ -17,10 +17,11 @@
 #include "pixels.cuh"
 #endif
 
-constexpr int BLOCKS = 8, BINS = 32, THREADS = 256, WARPS = THREADS / 32;
+constexpr int BLOCKS = 8, BINS = 32, THREADS = 256, WARP_SIZE = 32, WARPS = THREADS / WARP_SIZE;
+constexpr int BATCH = 8; // pixels that a thread loads before it counts them
 constexpr double CUT_DISTANCE = 0.5;
 
-__shared__ u32 bins[BINS][32]; // [bin][lane]: lanes count in separate banks
+__shared__ u32 bins[BINS][WARP_SIZE]; // each lane counts in its own bank
 __shared__ double roots[BLOCKS * BLOCKS][BINS + 1], distances[BLOCKS * BLOCKS];
 __shared__ bool is_last;
 
@@ -30,6 +31,31 @@ __device__ __forceinline__ u32 bin_of(const u8 *const row, const int x) {
 #else
     return static_cast<u32>(level_at(row + static_cast<i64>(x) * CHANNELS)) >> 3;
 #endif
+}
+
+__device__ __forceinline__ void count_row(const u8 *const row, const int left, const int right) {
+    const int lane = static_cast<int>(threadIdx.x) % WARP_SIZE;
+    for (int first = left + lane; first < right; first += BATCH * WARP_SIZE) {
+        u32 found[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            found[k] = bin_of(row, min(first + k * WARP_SIZE, right - 1));
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+            if (first + k * WARP_SIZE < right)
+                atomicAdd(&bins[found[k]][lane], 1u);
+    }
+}
+
+// Add the counts of all lanes to those of the block of the frame.
+__device__ __forceinline__ void add_bins(u32 *const counts) {
+    for (int bin = static_cast<int>(threadIdx.x) / WARP_SIZE; bin < BINS; bin += WARPS) {
+        u32 count = bins[bin][threadIdx.x % WARP_SIZE];
+        for (int step = WARP_SIZE / 2; step > 0; step /= 2)
+            count += __shfl_xor_sync(~0u, count, step);
+        if (threadIdx.x % WARP_SIZE == 0 && count > 0)
+            atomicAdd(&counts[bin], count);
+    }
 }
 
 // Pixels of a block of the cut test.
@@ -45,7 +71,7 @@ __device__ void measure_distances(const u32 *const counts, const u32 *const befo
     const int thread = static_cast<int>(threadIdx.x);
     for (int at = thread; at < BLOCKS * BLOCKS * BINS; at += THREADS)
         roots[at / BINS][at % BINS] =
-            __dsqrt_rn(static_cast<double>(static_cast<i64>(counts[at]) * before[at]));
+            __dsqrt_rn(static_cast<double>(static_cast<i64>(__ldcg(&counts[at])) * before[at]));
     __syncthreads();
     if (thread >= BLOCKS * BLOCKS)
         return;
@@ -60,6 +86,7 @@ __device__ void measure_distances(const u32 *const counts, const u32 *const befo
 __device__ bool is_cut() {
     double total = 0.0;
     int blocks = 0;
+#pragma unroll 16
     for (const double distance : distances)
         if (distance >= 0.0) {
             total += distance;
@@ -79,22 +106,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const int top = i * height / BLOCKS, rows = (i + 1) * height / BLOCKS - top;
     const int left = j * width / BLOCKS, columns = (j + 1) * width / BLOCKS - left;
     const int first = rows * part / parts, last = rows * (part + 1) / parts;
-    for (int at = thread; at < BINS * 32; at += THREADS)
-        bins[at / 32][at % 32] = 0;
+    for (int at = thread; at < BINS * WARP_SIZE; at += THREADS)
+        bins[at / WARP_SIZE][at % WARP_SIZE] = 0;
     __syncthreads();
-    for (int y = top + first + thread / 32; y < top + last; y += WARPS) {
-        const u8 *const row = pixels + y * pitch;
-#pragma unroll 8
-        for (int x = left + thread % 32; x < left + columns; x += 32)
-            atomicAdd(&bins[bin_of(row, x)][thread % 32], 1u);
-    }
+    for (int y = top + first + thread / WARP_SIZE; y < top + last; y += WARPS)
+        count_row(pixels + y * pitch, left, left + columns);
     __syncthreads();
-    if (thread < BINS) {
-        u32 count = 0;
-        for (int lane = 0; lane < 32; ++lane)
-            count += bins[thread][(lane + thread) % 32];
-        atomicAdd(&counts[block * BINS + thread], count);
-    }
+    add_bins(&counts[block * BINS]);
     __threadfence();
     __syncthreads();
     if (thread == 0)
@@ -108,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     for (int at = thread; at < BLOCKS * BLOCKS * BINS; at += THREADS) {
         if (!hold)
-            before[at] = counts[at];
+            before[at] = __ldcg(&counts[at]);
         counts[at] = 0;
     }
     if (thread == 0) {
