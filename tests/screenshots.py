@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import BrowserContext, Page
 
 from browser import chromium, sending_frames
-from lumaflow_service.bench.server import serving
+from lumaflow_service.bench.server import run_service
 from lumaflow_service.config.options import Feature
 from lumaflow_service.demo.scene import Scene
 from lumaflow_service.media.codec import encode_jpeg, encode_png
@@ -40,7 +40,7 @@ CLIPS = {"demo": (20, 2), "gate": (560, 2), "loading-bay": (280, 2)}
 
 def main() -> None:
     """Run a service with a few sources and take screenshots of its page."""
-    with serving("cpu") as server, ExitStack() as stack:
+    with run_service("cpu") as server, ExitStack() as stack:
         address = f"http://127.0.0.1:{server.port}"
         token = server.headers["Authorization"].removeprefix("Bearer ")
         for source, (first, step) in CLIPS.items():

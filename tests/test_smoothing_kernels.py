@@ -124,7 +124,7 @@ def assert_sequence(folder, geometry, options):
         (Geometry(60, 46, PixelFormat.YUYV), Options(SMOOTHED)),
         (Geometry(61, 47, PixelFormat.GRAY12), Options(SMOOTHED, lbp=Lbp(labels=True))),
         (Geometry(61, 47, PixelFormat.GRAY14, Range.LIMITED), Options(SMOOTHED, output=Output.DISPLAY)),
-        (Geometry(40, 30, PixelFormat.GRAY16), Options(Equalization(tiles=(2, 2), smoothing=0.3, gate=True))),
+        (Geometry(40, 30, PixelFormat.GRAY10), Options(Equalization(tiles=(2, 2), smoothing=0.3, gate=True))),
         (Geometry(41, 37, PixelFormat.GRAY8), Options(SMOOTHED, region=Region(3, 5, 20, 22))),
         (Geometry(41, 37, PixelFormat.BGRA32), Options(SMOOTHED, orientation=Orientation.FLIP_Y)),
         (Geometry(1, 1, PixelFormat.GRAY8), Options(SMOOTHED)),
