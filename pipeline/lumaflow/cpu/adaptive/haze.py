@@ -241,9 +241,9 @@ def airlight_and_score(
 
 
 @njit(nogil=True, cache=True)
-def without_dark_scenes(score: np.float32, low: int) -> np.float32:
-    """Return the haze score of AUTO: 0 for a frame with dark pixels. low : darkest level in 1/16 level."""
-    return F(score * _ramp(F(low), F(16 * CLEAR_DARK), F(16 * HAZY_DARK)))
+def score_without_dark_pixels(score: np.float32, darkest: int) -> np.float32:
+    """Return the haze score of AUTO: 0 for a frame with dark pixels. darkest : level in 1/16 level."""
+    return F(score * _ramp(F(darkest), F(16 * CLEAR_DARK), F(16 * HAZY_DARK)))
 
 
 @njit(nogil=True, cache=True)

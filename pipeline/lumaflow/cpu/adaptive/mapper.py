@@ -22,7 +22,7 @@ from lumaflow.adaptive import (
     illumination_kernel,
     sample_table,
 )
-from lumaflow.cpu.adaptive import mapping
+from lumaflow.cpu.adaptive import levels, mapping
 from lumaflow.cpu.adaptive.measure import FrameStatistics, HazeMeter
 from lumaflow.cpu.adaptive.pixels import PixelMapper
 from lumaflow.frame import LutKind, ToneReport
@@ -70,9 +70,11 @@ class AdaptiveMapper:
 
     def measure(self, planes: Planes, plane: NDArray[Any]) -> None:
         """Measure a raw frame: its planes, and its working plane (H, W)."""
-        self._statistics.measure(planes[0], plane)
+        statistics = self._statistics
+        statistics.measure(planes[0], plane)
+        self._levels = levels.measure_levels(statistics.value_bins)
         if self._haze is not None:
-            self._haze.measure(planes, self._statistics.plane, self._statistics.origin)
+            self._haze.measure(planes, statistics.plane, statistics.origin, darkest=self._levels[1])
 
     def choose(self, corrupt: bool) -> tuple[LutKind, int]:
         """Build the mapping of the frame measured last, and choose the one that it uses (spec 16.6).
@@ -80,13 +82,13 @@ class AdaptiveMapper:
         Returns the kind of that mapping and its age in frames.
         """
         first = self._age == 0
-        self._levels = mean, low, white = mapping.measure_levels(self._statistics.cells)
+        mean, _, white = self._levels
         falls = 64 * mean < 63 * self._mean
         self._fades = fades = falls and self._falls >= FADE_FRAMES
         self._cut = first or (not corrupt and not fades and self._is_cut())
         haze = np.float32(0)
         if self._haze is not None:
-            self._haze.update(self._cut, not corrupt, low)
+            self._haze.update(self._cut, not corrupt)
             haze = self._haze.strength
         if corrupt and not first:
             self._used[:] = self._mapping
@@ -154,7 +156,7 @@ class AdaptiveMapper:
     def _is_cut(self) -> bool:
         highest = max(self._levels[2], self._white)
         shift = 3 if highest >= 2048 else 2 if highest >= 1024 else 1 if highest >= 512 else 0
-        return mapping.cut_distance(self._statistics.cells, self._before, *self._size, shift) > 0.5
+        return levels.cut_distance(self._statistics.cells, self._before, *self._size, shift) > 0.5
 
     def _advance(self, own: bool) -> None:
         """Choose the mapping in use, then smooth the mapping of this frame into that of the next."""
@@ -173,6 +175,7 @@ class AdaptiveMapper:
         parameters, statistics = self._parameters, self._statistics
         mapping.build_mapping(
             statistics.cells,
+            statistics.value_bins,
             statistics.luma_sum,
             statistics.noise,
             int(parameters.lift),

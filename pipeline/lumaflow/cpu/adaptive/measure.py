@@ -28,6 +28,7 @@ class FrameStatistics:
     cells : (16, 16, 256) uint32, histograms of V
     plane : (height, width) uint8 view of the statistics plane of the counted pixels, or a gray frame itself
     bins : (256,) uint32, histogram of the raw working plane; only for 8 bits
+    value_bins : (256,) int64, histogram of V
     """
 
     def __init__(self, geometry: Geometry, rect: Rect, table: NDArray[np.int16]) -> None:
@@ -47,6 +48,7 @@ class FrameStatistics:
         self._sums = np.empty(self._bands, np.int64)
         self.cells = np.empty((CELLS, CELLS, 256), np.uint32)
         self.bins = np.empty(256, np.uint32)
+        self.value_bins = np.empty(256, np.int64)
         self.luma_sum = 0
         self.noise = (0, 0)
         self.plane, self.origin = self._scratch, (0, 0)
@@ -70,12 +72,10 @@ class FrameStatistics:
         statistics.sum_cells(self.cells, self.bins)
         if self._raw and not self._direct:
             statistics.remap_cells(self.cells, self._lut)
-        self.luma_sum = int(self._sums.sum()) if self._color else self._levels_sum()
+        statistics.sum_cells(self.cells, self.value_bins)
+        self.luma_sum = int(self._sums.sum() if self._color else self.value_bins @ np.arange(256))
         statistics.count_noise(self.plane, self.origin, self._size, self._energies)
         self.noise = estimate_noise(self._energies.sum(axis=0, dtype=np.int64))
-
-    def _levels_sum(self) -> int:
-        return int((self.cells.sum(axis=(0, 1), dtype=np.int64) * np.arange(256)).sum())
 
 
 class HazeMeter:
@@ -109,11 +109,14 @@ class HazeMeter:
         """Forget the earlier frames."""
         self._started = False
 
-    def measure(self, planes: Planes, statistics_plane: NDArray[np.uint8], origin: tuple[int, int]) -> None:
+    def measure(
+        self, planes: Planes, statistics_plane: NDArray[np.uint8], origin: tuple[int, int], darkest: int
+    ) -> None:
         """Measure the haze of one frame.
 
         planes : of the frame
         statistics_plane, origin : as in FrameStatistics; not used for RGB
+        darkest : level of the frame, in 1/16 level
         """
         means = self._means.compute(planes, statistics_plane, origin)
         luma, raw, dark, highest, lowest, spread, scratch = self._maps
@@ -133,16 +136,15 @@ class HazeMeter:
         self._own[3] = haze.airlight_and_score(
             means, luma, dark, raw, spread, self.color, self._careful, self._own[:3]
         )
+        if self._careful:
+            self._own[3] = haze.score_without_dark_pixels(self._own[3], darkest)
 
-    def update(self, cut: bool, keep: bool, low: int) -> None:
+    def update(self, cut: bool, keep: bool) -> None:
         """Remove the haze with the state after the frame measured last.
 
         cut : a scene cut precedes the frame
         keep : False for a corrupt frame, which changes no state
-        low : the darkest level of the frame in 1/16 level
         """
-        if self._careful:
-            self._own[3] = haze.without_dark_scenes(self._own[3], low)
         state = self._state if self._started or keep else self._own
         if keep and (cut or not self._started):
             state[:] = self._own

@@ -8,8 +8,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from lumaflow.adaptive import CELLS, GAIN_ONE, GAINS, KNOTS, LEVEL, HazeMap, Number, cell_axis, tile_axis
-from lumaflow.cpu.adaptive.apply import HALO, STRIP, map_chroma, map_pixels
+from lumaflow.cpu.adaptive.apply import map_chroma, map_pixels
 from lumaflow.cpu.adaptive.measure import HazeMeter
+from lumaflow.cpu.adaptive.strips import HALO, STRIP
 from lumaflow.cpu.apply import apply_lut
 from lumaflow.cpu.cores import core_count
 from lumaflow.cpu.packed422 import map_chroma as map_packed_chroma

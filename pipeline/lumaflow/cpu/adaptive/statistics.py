@@ -89,8 +89,8 @@ def remap_cells(cells: Counts, lut: Bytes) -> None:
 
 
 @njit(nogil=True, cache=True)
-def sum_cells(cells: Counts, bins: Counts) -> None:
-    """Sum the cells to `bins` (256,)."""
+def sum_cells(cells: Counts, bins: NDArray[Any]) -> None:
+    """Sum the cells to `bins` (256,) uint32 or int64."""
     bins[:] = 0
     for i in range(CELLS):
         for j in range(CELLS):
