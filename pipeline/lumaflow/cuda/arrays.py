@@ -160,7 +160,7 @@ def _adjuster_scratch(plan: FramePlan) -> Spec:
     spec |= {
         "cut_before": (blocks, np.uint32),
         "cut_valid": ((1,), np.int32),
-        "cut_decision": ((3,), np.int32),
+        "cut_decision": ((2,), np.int32),
     }
     columns, rows = plan.options.equalization.grid
     shape = (rows, columns, plan.levels)

@@ -121,8 +121,6 @@ def _u8_sources(plan: FramePlan) -> list[KernelSource]:
             _defines(**pixels, COPY=int(mode is Mode.IDENTITY), LUMA=luma),
         ),
     ]
-    if plan.smooths:
-        sources.append(_after_cut(sources[-1]))
     if plan.is_partial:
         sources.append(KernelSource("apply_lut", _defines(**pixels, COPY=1, LUMA=luma), "copy"))
     return sources
@@ -168,15 +166,7 @@ def _tone_mapper_sources(plan: FramePlan, name: str, out_bits: int, out_shift: i
         sources.append(KernelSource("u16_apply_clahe", pixels, f"{name}_apply_clahe"))
     if mode is not Mode.CLAHE or plan.is_partial:
         sources.append(KernelSource("u16_apply_lut", pixels, f"{name}_apply_lut"))
-    if plan.smooths:
-        applied = f"{name}_apply_clahe" if mode is Mode.CLAHE else f"{name}_apply_lut"
-        sources += [_after_cut(source) for source in sources if source.role == applied]
     return sources
-
-
-def _after_cut(source: KernelSource) -> KernelSource:
-    """The variant of a kernel that does nothing unless a frame follows a scene cut."""
-    return replace(source, defines=(*source.defines, "-DAFTER_CUT"), role=f"after_cut_{source.name}")
 
 
 def _adjuster_sources(plan: FramePlan) -> list[KernelSource]:

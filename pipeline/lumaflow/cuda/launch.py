@@ -6,7 +6,7 @@ pitch and offset; in tests they are NumPy arrays, and the kernels run on the CPU
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -123,11 +123,6 @@ def plan_apply(frame_plan: FramePlan) -> LaunchPlan:
     )
 
 
-def after_cut(plan: LaunchPlan) -> LaunchPlan:
-    """The same launch, which does nothing unless the frame follows a scene cut."""
-    return replace(plan, kernel=f"after_cut_{plan.kernel}")
-
-
 def plan_copy(frame_plan: FramePlan) -> LaunchPlan | None:
     """The copy of the whole frame before a part of it is mapped; None if all pixels are mapped."""
     height, width = frame_plan.oriented.shape[:2]
@@ -226,18 +221,18 @@ def launch_apply(
     tables: Mapping[str, Any],
     enhanced: Any,
     luma: Any = NULL,
-    decision: tuple[Any, ...] = (),
+    decision: Any = NULL,
 ) -> None:
     """Apply `luts` to a frame; also write the enhanced luma plane if `luma` is given.
 
-    decision : of scene_cut, for a plan of `after_cut`
+    decision : of scene_cut; if given, nothing happens unless the frame uses its own LUTs
     """
     names = ("edges_x", "blend_x", "edges_y", "blend_y")
-    interpolation = [tables[name] for name in names] if plan.kernel.endswith("apply_clahe") else []
+    interpolation = [tables[name] for name in names] if plan.kernel == "apply_clahe" else []
     luma_pitch = np.int64(0 if luma is NULL else luma.strides[0])
     launch(
         *(stream, kernels, plan, *plane_arguments(pixels), luts, *interpolation, *plan.scalars),
-        *(enhanced, np.int64(enhanced.strides[0]), luma, luma_pitch, *decision),
+        *(enhanced, np.int64(enhanced.strides[0]), luma, luma_pitch, decision),
     )
 
 

@@ -188,14 +188,14 @@ def launch_apply(
     luts: Any,
     tables: Mapping[str, Any],
     out: Any,
-    decision: tuple[Any, ...] = (),
+    decision: Any = NULL,
 ) -> None:
     """Apply `luts` to u16 samples; the output is u16 or u8, the dtype of `luts`. decision : as in `launch`"""
     names = ("edges_x", "blend_x", "edges_y", "blend_y") if plan.kernel.endswith("clahe") else ()
     interpolation = [tables[name] for name in names]
     launch(
         *(stream, kernels, plan, *plane_arguments(pixels), luts, *interpolation, *plan.scalars),
-        *(out, np.int64(out.strides[0]), *decision),
+        *(out, np.int64(out.strides[0]), decision),
     )
 
 

@@ -64,27 +64,19 @@ class ToneMapperU8:
     def apply(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays) -> None:
         if self._copy is not None:
             self._launch(stream, self._copy, raw, luts, arrays["enhanced"], arrays.get("luma"))
-        self._map(stream, self._apply, raw, luts, arrays)
+        self._map(stream, raw, luts, arrays)
 
     def apply_after_cut(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays, decision: Any) -> None:
-        self._map(stream, launch.after_cut(self._apply), raw, luts, arrays, (decision,))
+        self._map(stream, raw, luts, arrays, decision)
 
     def luma(self, arrays: Arrays) -> Any:
         luma = arrays.get("luma")
         return arrays["enhanced"] if luma is None else luma[:, : self._plan.output.width]
 
-    def _map(
-        self,
-        stream: Any,
-        plan: launch.LaunchPlan,
-        raw: Any,
-        luts: Arrays,
-        arrays: Arrays,
-        decision: tuple[Any, ...] = (),
-    ) -> None:
+    def _map(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays, decision: Any = NULL) -> None:
         luma, rect = arrays.get("luma"), self._plan.mapped_rect
         planes = (crop(raw, rect), luts, crop(arrays["enhanced"], rect))
-        self._launch(stream, plan, *planes, None if luma is None else crop(luma, rect), decision)
+        self._launch(stream, self._apply, *planes, None if luma is None else crop(luma, rect), decision)
 
     def _launch(
         self,
@@ -94,7 +86,7 @@ class ToneMapperU8:
         luts: Arrays,
         enhanced: Any,
         luma: Any,
-        decision: tuple[Any, ...] = (),
+        decision: Any = NULL,
     ) -> None:
         luma = NULL if luma is None else luma
         launch.launch_apply(
@@ -145,8 +137,8 @@ class ToneMapperU16:
     def apply_after_cut(self, stream: Any, raw: Any, luts: Arrays, arrays: Arrays, decision: Any) -> None:
         rect = self._plan.mapped_rect
         for name, (_, plans) in self._outputs.items():
-            target, plan = crop(arrays[TARGETS[name]], rect), launch.after_cut(plans.apply)
-            self._apply(stream, plan, crop(raw, rect), luts[name], target, (decision,))
+            target = crop(arrays[TARGETS[name]], rect)
+            self._apply(stream, plans.apply, crop(raw, rect), luts[name], target, decision)
 
     def luma(self, arrays: Arrays) -> Any:
         return arrays.get("luma", arrays["enhanced"])
@@ -169,6 +161,6 @@ class ToneMapperU16:
         raw: Any,
         luts: Any,
         target: Any,
-        decision: tuple[Any, ...] = (),
+        decision: Any = NULL,
     ) -> None:
         launch_u16.launch_apply(stream, self._kernels, plan, raw, luts, self._tables, target, decision)

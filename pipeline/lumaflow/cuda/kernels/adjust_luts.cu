@@ -5,7 +5,7 @@
 //   luts     (entries) of the frame, moved towards the identity in place if GATE
 //   strength (1) of gate_strength, identity (levels): if GATE
 //   out_of_range (2) or null: without SMOOTH, nothing happens if the first is not 0
-//   decision (3) of scene_cut, weight, smoothed (entries) f32, stored (entries), used (entries): if SMOOTH.
+//   decision (2) of scene_cut, weight, smoothed (entries) f32, stored (entries), used (entries): if SMOOTH.
 //     `used` receives the LUTs to apply, `smoothed` and `stored` are the state for the next frame
 //
 // Defines: LUT_BITS 8 or 16, of an entry; LEVELS; GATE, SMOOTH 0 or 1.
@@ -36,10 +36,10 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
 #if SMOOTH
     used[at] = decision[0] ? static_cast<Entry>(own) : stored[at];
-    if (decision[2])
+    if (decision[1])
         return;
     const float level = static_cast<float>(own);
-    const float mean = decision[1] ? level : (1.0f - weight) * smoothed[at] + weight * level;
+    const float mean = decision[0] ? level : (1.0f - weight) * smoothed[at] + weight * level;
     smoothed[at] = mean;
     stored[at] = static_cast<Entry>(__float2int_rn(mean));
 #endif

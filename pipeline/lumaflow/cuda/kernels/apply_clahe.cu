@@ -12,8 +12,7 @@
 //   edges_x          (columns + 2): rectangle k covers columns edges_x[k] .. edges_x[k + 1] - 1
 //   blend_x          (width): weights of the left LUT (x) and of the right LUT (y); likewise for rows
 //   luma             (height, width) u8, the enhanced luma, if LUMA
-//
-// decision (3) of scene_cut, if AFTER_CUT is defined: nothing happens unless the first is not 0.
+//   decision (2) of scene_cut or null: nothing happens if the first is 0
 //
 // Defines: CHANNELS, VALUE, CHANNEL (pixels.cuh), COPY 0, LUMA (vec4.cuh).
 // Each operation is rounded separately, in the order of docs/spec.md: no fused multiply-add.
@@ -106,16 +105,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 const float2 *const __restrict__ blend_x, const int *const __restrict__ edges_y,
                 const float2 *const __restrict__ blend_y, const int columns, const int rows,
                 const int part_height, u8 *const __restrict__ enhanced, const i64 enhanced_pitch,
-                u8 *const __restrict__ luma, const i64 luma_pitch
-#ifdef AFTER_CUT
-                ,
-                const int *const __restrict__ decision
-#endif
-    ) {
-#ifdef AFTER_CUT
-    if (!decision[0])
+                u8 *const __restrict__ luma, const i64 luma_pitch, const int *const __restrict__ decision) {
+    if (decision != nullptr && !decision[0])
         return;
-#endif
     load_luts(luts, columns, rows);
     const int left = edges_x[blockIdx.x], right = edges_x[blockIdx.x + 1];
     const int top = edges_y[blockIdx.y] + static_cast<int>(blockIdx.z) * part_height;

@@ -6,8 +6,7 @@
 //   pixels, enhanced (height, width[, CHANNELS]) u8, rows `pitch` and `enhanced_pitch` bytes apart
 //   lut              (256)
 //   luma             (height, width) u8, the enhanced luma, if LUMA
-//
-// decision (3) of scene_cut, if AFTER_CUT is defined: nothing happens unless the first is not 0.
+//   decision (2) of scene_cut or null: nothing happens if the first is 0
 //
 // Defines: CHANNELS, VALUE, CHANNEL (pixels.cuh), COPY, LUMA (vec4.cuh).
 #include "vec4.cuh"
@@ -62,16 +61,9 @@ __device__ __forceinline__ u32 mapped(const int, const u32 level) { return level
 extern "C" __global__ void __launch_bounds__(256, 4)
     apply_lut(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
               const u8 *const __restrict__ lut, u8 *const __restrict__ enhanced, const i64 enhanced_pitch,
-              u8 *const __restrict__ luma, const i64 luma_pitch
-#ifdef AFTER_CUT
-              ,
-              const int *const __restrict__ decision
-#endif
-    ) {
-#ifdef AFTER_CUT
-    if (!decision[0])
+              u8 *const __restrict__ luma, const i64 luma_pitch, const int *const __restrict__ decision) {
+    if (decision != nullptr && !decision[0])
         return;
-#endif
     if constexpr (!COPY) {
         for (u32 level = threadIdx.x; level < 256; level += blockDim.x)
             levels[level] = lut[level];

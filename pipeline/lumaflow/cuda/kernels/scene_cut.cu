@@ -7,7 +7,7 @@
 //   corrupt, out_of_range (2) or null: the frame changes no state if either is not 0
 //   counts   (64, 32) scratch, zero before and after; counter (1): likewise
 //   before   (64, 32) of the last good frame; valid (1): 0 before the first good frame
-//   decision (3) i32: the frame uses its own LUTs; the smoothed LUTs start again; the frame changes no state
+//   decision (2) i32: the frame uses its own LUTs and the smoothed LUTs start again; the frame changes no state
 //   cut      (1) i32: a scene cut precedes the frame
 //
 // Defines: DEEP 1 with BITS, SHIFT (u16.cuh); DEEP 0 with CHANNELS, VALUE, CHANNEL (pixels.cuh).
@@ -132,8 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (thread == 0) {
         const bool found = !hold && *valid && is_cut();
         decision[0] = !*valid || found;
-        decision[1] = decision[0];
-        decision[2] = hold;
+        decision[1] = hold;
         cut[0] = found;
         *valid |= !hold;
     }

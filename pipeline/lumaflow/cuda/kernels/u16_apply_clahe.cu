@@ -11,8 +11,7 @@
 //   luts     (rows, columns, 2^BITS) u16, or u8 for 8-bit output
 //   edges, blend, part_height: as in apply_clahe
 //   enhanced (height, width) of the LUTs' type, rows `enhanced_pitch` bytes apart
-//
-// decision (3) of scene_cut, if AFTER_CUT is defined: nothing happens unless the first is not 0.
+//   decision (2) of scene_cut or null: nothing happens if the first is 0
 //
 // Defines: BITS, SHIFT (u16.cuh); OUT_BITS 8 or 16, the bits of an output sample; OUT_SHIFT, its left shift.
 // Each operation is rounded separately, in the order of docs/spec.md: no fused multiply-add.
@@ -149,16 +148,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
                     const OutSample *const __restrict__ luts, const int *const __restrict__ edges_x,
                     const float2 *const __restrict__ blend_x, const int *const __restrict__ edges_y,
                     const float2 *const __restrict__ blend_y, const int columns, const int rows,
-                    const int part_height, u8 *const __restrict__ enhanced, const i64 enhanced_pitch
-#ifdef AFTER_CUT
-                    ,
-                    const int *const __restrict__ decision
-#endif
-    ) {
-#ifdef AFTER_CUT
-    if (!decision[0])
+                    const int part_height, u8 *const __restrict__ enhanced, const i64 enhanced_pitch,
+                    const int *const __restrict__ decision) {
+    if (decision != nullptr && !decision[0])
         return;
-#endif
     const int left = edges_x[blockIdx.x], right = edges_x[blockIdx.x + 1];
     const int top = edges_y[blockIdx.y] + static_cast<int>(blockIdx.z) * part_height;
     const int bottom = min(top + part_height, edges_y[blockIdx.y + 1]);

@@ -6,8 +6,7 @@
 //   pixels   (height, width) u16, rows `pitch` bytes apart
 //   lut      (2^BITS) u16, or u8 for 8-bit output
 //   enhanced (height, width) of the LUT's type, rows `enhanced_pitch` bytes apart
-//
-// decision (3) of scene_cut, if AFTER_CUT is defined: nothing happens unless the first is not 0.
+//   decision (2) of scene_cut or null: nothing happens if the first is 0
 //
 // Defines: BITS, SHIFT (u16.cuh); OUT_BITS 8 or 16, the bits of an output sample; OUT_SHIFT, its left shift.
 #include "u16.cuh"
@@ -30,16 +29,9 @@ __device__ __forceinline__ OutSample mapped(const OutSample *const lut, const u3
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     u16_apply_lut(const u8 *const __restrict__ pixels, const i64 pitch, const int width, const int height,
                   const OutSample *const __restrict__ lut, u8 *const __restrict__ enhanced,
-                  const i64 enhanced_pitch
-#ifdef AFTER_CUT
-                  ,
-                  const int *const __restrict__ decision
-#endif
-    ) {
-#ifdef AFTER_CUT
-    if (!decision[0])
+                  const i64 enhanced_pitch, const int *const __restrict__ decision) {
+    if (decision != nullptr && !decision[0])
         return;
-#endif
     if constexpr (SHARED) {
         for (int level = static_cast<int>(threadIdx.x); level < LEVELS; level += THREADS)
             levels[level] = lut[level];
