@@ -127,6 +127,20 @@ def luts_of(counted, equalization, bits, limited, out_bits):
     return lut[None, None]
 
 
+def gated(luts, counted, bits, limited, out_bits, equalization):
+    """Return the LUTs after the gate (spec 7)."""
+    if not equalization.gate:
+        return luts
+    counts = counts_in_range(counted, bits, limited)
+    levels, pixels = len(counts), counted.size
+    total = sum(abs(levels * int(c) - pixels * (v + 1)) for v, c in enumerate(np.cumsum(counts)))
+    strength = min(max(((total // levels) * 65536 // (levels * pixels) - 1966) * 65536 // 4588, 0), 65536)
+    identity = unmapped(bits, limited, out_bits).astype(np.int64)
+    return ((identity * (65536 - strength) + luts.astype(np.int64) * strength + 32768) >> 16).astype(
+        luts.dtype
+    )
+
+
 def tiles_of(luma, tiles):
     """Return rows of tiles, with the reflected padding."""
     columns, rows = tiles

@@ -75,7 +75,8 @@ def cuda(monkeypatch, folder):
         cached.cache_clear()
 
 
-BINS = np.bincount(np.arange(999) % 251, minlength=256).astype(np.uint32)
+BINS = np.bincount(np.arange(999) % 234, minlength=256).astype(np.uint32)
+GATED = Equalization(Mode.EQUALIZE, gate=True)
 DISPLAY = {"bits": 12, "output": Output.DISPLAY}
 U8 = {
     "histogram": lambda luma, **out: functions.compute_histogram(luma, **out),
@@ -86,6 +87,11 @@ U8 = {
         if mode is not Mode.CLAHE and not mode.adaptive
     },
     "lut limited": lambda luma, **out: functions.build_lut(BINS, range=Range.LIMITED, **out),
+    "lut gate": lambda luma, **out: functions.build_lut(BINS, GATED, **out),
+    "lut gate deep": lambda luma, **out: functions.build_lut(
+        np.repeat(BINS, 16), GATED, output=Output.DISPLAY, **out
+    ),
+    "clahe gate": lambda luma, **out: functions.clahe(luma, Equalization(tiles=(3, 2), gate=True), **out),
     "apply": lambda luma, **out: functions.apply_lut(luma, np.arange(256, dtype=np.uint8)[::-1], **out),
     **{
         f"clahe {mode}": lambda luma, mode=mode, **out: functions.clahe(luma, Equalization(mode), **out)

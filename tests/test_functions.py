@@ -68,6 +68,22 @@ def test_build_lut_equals_the_oracle(deep, mode, output):
     np.testing.assert_array_equal(lut, oracle_frames.luts_of(deep, equalization, 12, False, bits)[0, 0])
 
 
+@pytest.mark.parametrize("mode", [Mode.EQUALIZE, Mode.CLIPPED, Mode.STRETCH, Mode.CLAHE])
+def test_the_gate_moves_luts_towards_the_identity(rng, mode):
+    deep = rng.integers(100, 3600, (45, 52)).astype(np.uint16)
+    equalization = Equalization(mode, tiles=(4, 2), gate=True)
+    luts = oracle_frames.luts_of(deep, equalization, 12, False, 12)
+    gated = oracle_frames.gated(luts, deep, 12, False, 12, equalization)
+    assert (gated != luts).any()
+    assert (gated != np.arange(4096)).any()
+    if mode is Mode.CLAHE:
+        found = functions.clahe(deep, equalization, bits=12)
+        np.testing.assert_array_equal(found, oracle_frames.blended(deep, gated, deep.shape, (0, 0)))
+    else:
+        found = functions.build_lut(functions.compute_histogram(deep, bits=12), equalization)
+        np.testing.assert_array_equal(found, gated[0, 0])
+
+
 def test_histogram_lut_and_apply_equal_opencv_equalize_hist(luma):
     lut = functions.build_lut(functions.compute_histogram(luma))
     np.testing.assert_array_equal(functions.apply_lut(luma, lut), cv2.equalizeHist(luma))
@@ -183,6 +199,10 @@ def test_an_orientation_in_place_is_rejected(luma):
         functions.transpose(square, out=square)
 
 
-def test_build_lut_rejects_clahe():
+def test_modes_that_need_more_are_rejected(luma):
     with pytest.raises(OptionError, match="needs the pixels"):
         functions.build_lut(np.ones(256, np.uint32), Equalization(Mode.CLAHE))
+    with pytest.raises(OptionError, match="open a lane"):
+        functions.build_lut(np.ones(256, np.uint32), Equalization(Mode.AUTO))
+    with pytest.raises(OptionError, match="open a lane"):
+        functions.clahe(luma, Equalization(Mode.AUTO))

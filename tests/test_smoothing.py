@@ -44,7 +44,7 @@ def expected_luts(frames, options):
         counted, bits, limited = counted_levels(frame, options)
         out_bits = 8 if options.output is Output.DISPLAY else bits
         luts = oracle_frames.luts_of(counted, equalization, bits, limited, out_bits)
-        own = gated(luts, counted, bits, limited, out_bits, equalization)
+        own = oracle_frames.gated(luts, counted, bits, limited, out_bits, equalization)
         cut = False
         if not frame.corrupt and before is not None and equalization.smoothing < 1:
             cut = distance(counted >> (bits - 5), before) > 0.5
@@ -69,20 +69,6 @@ def counted_levels(frame, options):
     luma = oracle_frames.luma_of(pixels, geometry.pixel_format, options.equalization.color)
     luma = luma[:, : geometry.width] if options.orientation is Orientation.NONE else luma
     return (luma >> geometry.shift)[oracle_frames.region_of(luma, options.region)], bits, geometry.limited
-
-
-def gated(luts, counted, bits, limited, out_bits, equalization):
-    """Return the LUTs after the gate."""
-    if not equalization.gate:
-        return luts
-    counts = oracle_frames.counts_in_range(counted, bits, limited)
-    levels, pixels = len(counts), counted.size
-    total = sum(abs(levels * int(c) - pixels * (v + 1)) for v, c in enumerate(np.cumsum(counts)))
-    strength = min(max(((total // levels) * 65536 // (levels * pixels) - 1966) * 65536 // 4588, 0), 65536)
-    identity = oracle_frames.unmapped(bits, limited, out_bits).astype(np.int64)
-    return ((identity * (65536 - strength) + luts.astype(np.int64) * strength + 32768) >> 16).astype(
-        luts.dtype
-    )
 
 
 def distance(levels, before):

@@ -49,9 +49,14 @@ def bins_geometry(bins: Any, equalization: Equalization, range: Range) -> Geomet
         )
     if equalization.mode is Mode.CLAHE:
         raise OptionError("expected a plain mode except Mode.CLAHE, which needs the pixels; call `clahe`")
+    check_plain_mode(equalization)
+    return Geometry(1, 1, GRAY[depth], range)
+
+
+def check_plain_mode(equalization: Equalization) -> None:
+    """Raise OptionError for an adaptive mode."""
     if equalization.mode.adaptive:
         raise OptionError(f"expected a plain mode, got {equalization.mode}, which needs frames; open a lane")
-    return Geometry(1, 1, GRAY[depth], range)
 
 
 def check_lut(lut: Any, plane: Any) -> None:

@@ -11,6 +11,7 @@ stream : CUDA stream to enqueue on: of CuPy, PyTorch or cuda.core, or its addres
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from lumaflow.arguments import (
     check_disjoint,
     check_lut,
     check_pixels,
+    check_plain_mode,
     pixel_align,
     plane_geometry,
     reoriented_shape,
@@ -42,7 +44,7 @@ from lumaflow.options import (
     Output,
     Region,
 )
-from lumaflow.tables import hog_shape, lbp_shape, level_range
+from lumaflow.tables import hog_shape, lbp_shape
 
 CLAHE, EQUALIZE = Equalization(), Equalization(Mode.EQUALIZE)
 
@@ -93,9 +95,9 @@ def build_lut(
     with _running(bins, stream) as (device, at):
         counts = device.view(bins)
         geometry = bins_geometry(counts, equalization, range)
-        enhanced = output_geometry(geometry, Options(output=output))
-        lut = device.result(out, counts.shape, enhanced.dtype, DESCRIPTOR_ALIGN)
-        device.lut(at, counts, equalization, level_range(geometry, enhanced), lut)
+        options = _single_frame(equalization, output)
+        lut = device.result(out, counts.shape, output_geometry(geometry, options).dtype, DESCRIPTOR_ALIGN)
+        device.lut(at, counts, geometry, options, lut)
         return _stored(device, out, lut)
 
 
@@ -132,12 +134,13 @@ def clahe(
     bits : as for `compute_histogram`
 
     Returns (H, W) of the dtype of `luma`, or uint8 with Output.DISPLAY.
-    Raises FrameError for an unusable array or a value above the bit depth.
+    Raises FrameError for an unusable array or a value above the bit depth, OptionError for an adaptive mode.
     """
+    check_plain_mode(equalization)
     with _running(luma, stream) as (device, at):
         plane = device.view(luma)
         geometry = plane_geometry(plane, bits, range)
-        options = Options(equalization, output=output)
+        options = _single_frame(equalization, output)
         enhanced = device.result(out, plane.shape, output_geometry(geometry, options).dtype, 1)
         device.clahe(at, plane, geometry, options, enhanced)
         return _stored(device, out, enhanced)
@@ -224,6 +227,11 @@ def _device_of(array: Any) -> Any:
     from lumaflow.cpu import functions as cpu_functions
 
     return cpu_functions
+
+
+def _single_frame(equalization: Equalization, output: Output) -> Options:
+    """Return the options of one frame, which has none before it to smooth with."""
+    return Options(replace(equalization, smoothing=1.0), output=output)
 
 
 def _stored(device: Any, out: Any, found: Any) -> Any:

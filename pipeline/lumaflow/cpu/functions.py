@@ -21,8 +21,8 @@ from lumaflow.cpu.tone_mapper import CpuToneMapper
 from lumaflow.errors import FrameError
 from lumaflow.geometry import Geometry
 from lumaflow.lane import output_geometry
-from lumaflow.options import Equalization, Hog, Lbp, Options, Orientation
-from lumaflow.tables import LevelRange, axis_map
+from lumaflow.options import Hog, Lbp, Options, Orientation
+from lumaflow.tables import axis_map, level_range
 
 Array = NDArray[Any]
 
@@ -74,10 +74,13 @@ def histogram(stream: None, plane: Array, geometry: Geometry, options: Options, 
     HistogramCounter(geometry, options).count(_checked(plane, geometry, options), bins)
 
 
-def lut(stream: None, bins: Array, equalization: Equalization, levels: LevelRange, out: Array) -> None:
-    clamped = bins.reshape(1, 1, -1).copy()
+def lut(stream: None, bins: Array, geometry: Geometry, options: Options, out: Array) -> None:
+    levels = level_range(geometry, output_geometry(geometry, options))
+    clamped, luts = bins.reshape(1, 1, -1).copy(), out.reshape(1, 1, -1)
     clamp_bins(clamped, levels.low, levels.high)
-    LutBuilder(equalization, levels, int(bins.sum()), 1).build(clamped, out.reshape(1, 1, -1))
+    builder = LutBuilder(options.equalization, levels, int(bins.sum()), 1)
+    builder.build(clamped, luts)
+    builder.gate(clamped, luts)
 
 
 def apply_lut(stream: None, plane: Array, lut: Array, out: Array) -> None:

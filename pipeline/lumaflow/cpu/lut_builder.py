@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lumaflow.cpu.lut import clahe_luts, equalize_lut, stretch_lut
+from lumaflow.cpu.lut import clahe_luts, equalize_lut, gate_luts, gate_strength, stretch_lut
 from lumaflow.options import Equalization, Mode
 from lumaflow.tables import LevelRange, clip_limit, identity_lut, lut_scale, rescale_lut
 
@@ -20,6 +20,7 @@ class LutBuilder:
         span = levels.out_high - levels.out_low
         self.identity = identity_lut(levels)
         self._mode = equalization.mode
+        self._gate = equalization.gate and equalization.mode is not Mode.IDENTITY
         self._levels = (levels.low, levels.high, levels.out_low, levels.out_high)
         self._rescale = rescale_lut(levels)
         self._limit = clip_limit(equalization.clip_limit, tile_pixels, levels.high - levels.low + 1)
@@ -36,3 +37,9 @@ class LutBuilder:
             luts[:] = self.identity
         else:
             clahe_luts(counts, self._limit, self._scale, self._levels, self._cumulative, luts)
+
+    def gate(self, bins: NDArray[np.uint32], luts: NDArray[Any]) -> None:
+        """Move `luts` (rows, columns, 2^b) towards the identity, with the gate, by clamped `bins`."""
+        if self._gate:
+            low, high, *_ = self._levels
+            gate_luts(self.identity, gate_strength(bins[0, 0], low, high), luts)

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from lumaflow.cpu.apply import apply_clahe, apply_lut, pack_luts
 from lumaflow.cpu.cores import core_count
-from lumaflow.cpu.lut import gate_luts, gate_strength
 from lumaflow.cpu.lut_builder import LutBuilder
 from lumaflow.geometry import Geometry
 from lumaflow.options import Mode, Options
@@ -29,8 +28,6 @@ class CpuToneMapper:
         levels = level_range(geometry, output)
         self._mode = equalization.mode
         self._builder = LutBuilder(equalization, levels, tile.tile_pixels, core_count(geometry))
-        self._gate = equalization.gate and equalization.mode is not Mode.IDENTITY
-        self._low, self._high = levels.low, levels.high
         self._own = np.empty((rows, columns, levels.size), output.dtype)
         self._own[:] = self._builder.identity
         self._mapped_rect = mapped_rect(geometry, options.region)
@@ -57,8 +54,7 @@ class CpuToneMapper:
         """Build the LUTs from clamped counts: bins (1, 1, 2^b), tiles (rows, columns, 2^b)."""
         if self._mode is not Mode.IDENTITY:
             self._builder.build(tiles if self._mode is Mode.CLAHE else bins, self._own)
-        if self._gate:
-            gate_luts(self._builder.identity, gate_strength(bins[0, 0], self._low, self._high), self._own)
+            self._builder.gate(bins, self._own)
 
     def apply(self, luma: Levels, luts: Levels, out: Levels) -> None:
         """Map `luma` (H, W) with `luts` (rows, columns, 2^b); pixels outside a region keep their level."""

@@ -17,7 +17,7 @@ import numpy as np
 from lumaflow.arguments import DESCRIPTOR_ALIGN, check_out, pixel_align
 from lumaflow.cuda import launch, launch_u16
 from lumaflow.cuda import orientation as orientation_kernels
-from lumaflow.cuda.arrays import constant_tables, result_arrays, scratch_arrays
+from lumaflow.cuda.arrays import Spec, constant_tables, result_arrays, scratch_arrays
 from lumaflow.cuda.compiler import build_lut_source, compile_kernels, kernel_sources, orientation_source
 from lumaflow.cuda.cuda_errors import translate_cuda_errors
 from lumaflow.cuda.frame_plan import plan_frame
@@ -29,7 +29,7 @@ from lumaflow.cuda.tone_mapper import open_tone_mapper
 from lumaflow.geometry import Geometry
 from lumaflow.lane import above_bit_depth, output_geometry
 from lumaflow.options import Equalization, Hog, Lbp, Mode, Options, Orientation
-from lumaflow.tables import LevelRange, axis_map, identity_lut, level_range, rescale_lut
+from lumaflow.tables import axis_map, identity_lut, level_range, rescale_lut
 
 CACHED = 64
 """Sets of kernels and tables that are cached for the next call."""
@@ -89,7 +89,8 @@ def histogram(stream: Any, plane: Any, geometry: Geometry, options: Options, bin
     _build_luts(stream, plane, geometry, options, bins)
 
 
-def lut(stream: Any, bins: Any, equalization: Equalization, levels: LevelRange, out: Any) -> None:
+def lut(stream: Any, bins: Any, geometry: Geometry, options: Options, out: Any) -> None:
+    equalization, levels = options.equalization, level_range(geometry, output_geometry(geometry, options))
     if equalization.mode is Mode.IDENTITY:
         out.set(identity_lut(levels), stream=stream)
         return
@@ -99,6 +100,11 @@ def lut(stream: Any, bins: Any, equalization: Equalization, levels: LevelRange, 
     kernels = _kernels(bins.device.id, (source,))
     rescale = cupy.asarray(rescale_lut(levels))
     launch_u16.launch_build_lut(stream, kernels, plan, bins, rescale, NULL, NULL, out)
+    if equalization.gate:
+        kernels, tables = _kernels_and_tables(bins.device.id, geometry, options)
+        scratch = _zeros(scratch_arrays(geometry, options))
+        adjuster = LutAdjuster(plan_frame(geometry, options), kernels, tables, scratch)
+        _gate(stream, adjuster, {"bins": bins, "luts": out})
 
 
 def apply_lut(stream: Any, plane: Any, lut: Any, out: Any) -> None:
@@ -141,9 +147,8 @@ def _build_luts(
 
     Raises FrameError if a value is above the bit depth.
     """
-    options = replace(options, equalization=replace(options.equalization, smoothing=1.0))  # a single frame
     kernels, tables = _kernels_and_tables(plane.device.id, geometry, options)
-    scratch = {name: cupy.zeros(*spec) for name, spec in scratch_arrays(geometry, options).items()}
+    scratch = _zeros(scratch_arrays(geometry, options))
     found = {name: cupy.empty(*spec) for name, spec in result_arrays(geometry, options).items()}
     if bins is not None:
         found["bins"] = bins
@@ -151,13 +156,20 @@ def _build_luts(
     tone = open_tone_mapper(plan, kernels, tables, scratch)
     tone.build_luts(at, plane, found, None)
     if plan.gates:
-        adjuster = LutAdjuster(plan, kernels, tables, scratch)
-        adjuster.measure_gate(at, found)
-        adjuster.adjust(at, found)
+        _gate(at, LutAdjuster(plan, kernels, tables, scratch), found)
     out_of_range = found["out_of_range"].get(stream=at) if "out_of_range" in found else (0, 0)
     if out_of_range[0]:
         raise above_bit_depth(geometry, int(out_of_range[1]))
     return tone, found
+
+
+def _gate(stream: Any, adjuster: LutAdjuster, arrays: dict[str, Any]) -> None:
+    adjuster.measure_gate(stream, arrays)
+    adjuster.adjust(stream, arrays)
+
+
+def _zeros(spec: Spec) -> dict[str, Any]:
+    return {name: cupy.zeros(*one) for name, one in spec.items()}
 
 
 @lru_cache(CACHED)
