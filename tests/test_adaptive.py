@@ -268,7 +268,7 @@ def test_a_fade_in_is_monotone(device, exposures):
     assert (np.maximum.accumulate(means[1:]) - means[1:]).max() < 5
 
 
-def test_a_picture_lost_in_black_bars_is_unchanged(device):
+def test_a_good_picture_between_black_bars_is_unchanged(device):
     scene = room(240, 320)
     scene[:40], scene[-40:] = 0, 0
     frames = bgr_frames([scene])
@@ -315,7 +315,7 @@ def test_the_grain_of_a_dark_still_is_less_than_with_clahe(device, exposure):
         for options in (AUTO, Options())
     ]
     grain = [pixels.std(axis=(0, 1)).mean() / pixels.mean() for pixels in shown]
-    assert grain[0] < 0.5 * grain[1]
+    assert grain[0] < 0.15 * grain[1]
 
 
 def test_colour_is_held_down_at_the_largest_gains(device):
@@ -326,7 +326,7 @@ def test_colour_is_held_down_at_the_largest_gains(device):
         pixels = enhance_all(device, bgr_frames([exposed(scene, exposure, 0.1)]), AUTO)[0].frame.pixels
         corner = pixels[:40, :40].astype(float).mean(axis=(0, 1))
         saturation.append(np.ptp(corner) / corner.max())
-    assert saturation[1] < 0.75 * saturation[0]
+    assert saturation[1] < 0.2 * saturation[0]
 
 
 def test_flicker_of_a_still_noisy_scene_is_a_fifth_of_clahe(device):

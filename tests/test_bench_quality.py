@@ -423,5 +423,5 @@ def test_the_drawn_scenes_have_every_category_and_are_well_formed():
     assert {one.category for one in inputs} == set(Category) - {Category.HAZY}
     for one in inputs:
         assert all(frame.dtype == np.uint8 and frame.shape == one.frames[0].shape for frame in one.frames)
-        if one.category in (Category.DARK, Category.CHARTS, Category.WELL_EXPOSED):
-            assert one.category is category_of(one.frames[0]) or one.category is Category.CHARTS
+        if one.category in (Category.DARK, Category.WELL_EXPOSED):
+            assert one.category is category_of(one.frames[0])
